@@ -10,7 +10,7 @@
 
 /* The scheduler refused the submission and sends nothing about its tasks: all pending futures fail.
  */
-static void fail_bundle(struct gw_future_group *group, const struct gw_msg_rejected *rejected)
+static void fail_group(struct gw_future_group *group, const struct gw_msg_rejected *rejected)
 {
     struct gw_error error;
     gw_error_set(&error, rejected->code < 0 ? rejected->code : GW_EPROTO, "%s", rejected->text);
@@ -36,7 +36,7 @@ bool gw_deferred_accept_take(struct gw_client *client, const struct gw_message *
             if (group->futures[i].released)
                 gw_io_release(client->io, group->job, group->rows ? group->rows[i] : i);
     } else {
-        fail_bundle(group, &message->rejected);
+        fail_group(group, &message->rejected);
     }
     pthread_cond_broadcast(&client->answered);
     if (--group->live == 0)

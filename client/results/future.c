@@ -287,7 +287,7 @@ static struct gw_value *keep(struct gw_future *future, struct gw_value_slot *res
     return value;
 }
 
-static struct gw_value_slot *parcel_of(struct gw_future *future, uint32_t rank)
+static struct gw_value_slot *value_slot_of(struct gw_future *future, uint32_t rank)
 {
     struct gw_value_slot *result = &future->result;
     return result->kind == GW_VALUE_SLOT_RANKS ? &result->ranks->items[rank] : result;
@@ -328,7 +328,7 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
     if (state_of(future) == GW_FAILED)
         return failure_of(future, error);
 
-    struct gw_value_slot *result = parcel_of(future, rank);
+    struct gw_value_slot *result = value_slot_of(future, rank);
     struct gw_value *got;
     int rc = 0;
     switch (result->kind) {
@@ -351,7 +351,7 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
 static bool fetch_begin(struct gw_future *future, struct gw_rpc *call)
 {
     struct gw_client *client = future->group->client;
-    struct gw_value_slot *result = parcel_of(future, 0);
+    struct gw_value_slot *result = value_slot_of(future, 0);
     if (state_of(future) != GW_DONE || client->closed || result->kind != GW_VALUE_SLOT_REMOTE)
         return false;
     gw_rpc_open(call, client);
@@ -374,7 +374,7 @@ static void fetch_end(struct gw_future *future, struct gw_rpc *call)
     struct gw_client *client = future->group->client;
     struct gw_value *value;
     if (gw_rpc_wait(call, client, UINT64_MAX, NULL) == 0 && decode_object(call, &value, NULL) == 0)
-        gw_value_unref(keep(future, parcel_of(future, 0), value));
+        gw_value_unref(keep(future, value_slot_of(future, 0), value));
     gw_rpc_close(call, client);
 }
 

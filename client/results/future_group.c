@@ -184,7 +184,7 @@ no_memory:
 }
 
 /* Returns the group to which this row of the request belongs, or NULL. */
-static struct gw_future_group *find_bundle(struct gw_client *client, uint64_t request, uint32_t row)
+static struct gw_future_group *find_group(struct gw_client *client, uint64_t request, uint32_t row)
 {
     uint64_t found;
     if (gw_map_get(&client->groups, request, &found))
@@ -202,7 +202,7 @@ void gw_future_group_done(struct gw_client *client, const struct gw_msg_done *do
         const struct gw_landing value = {.encoded = size > 0 ? at : NULL, .bytes = size};
         at += size;
         if (!group || group->request != request)
-            group = find_bundle(client, request, gw_col32_at(done->index, i));
+            group = find_group(client, request, gw_col32_at(done->index, i));
         struct gw_future *future = group ? find_row(group, gw_col32_at(done->index, i)) : NULL;
         for (; future; future = next_same(future))
             if (!future->released)
@@ -212,7 +212,7 @@ void gw_future_group_done(struct gw_client *client, const struct gw_msg_done *do
 
 void gw_future_group_failed(struct gw_client *client, const struct gw_msg_failed *failed)
 {
-    struct gw_future_group *group = find_bundle(client, failed->request, failed->index);
+    struct gw_future_group *group = find_group(client, failed->request, failed->index);
     if (!group)
         return;
     struct gw_future *future = find_row(group, failed->index);

@@ -1,4 +1,4 @@
-/* The hash of all parts of a bundle. */
+/* The hash of all parts of a pack. */
 #include "worker/store/parts_hash.h"
 
 #include "graph/base/must.h"

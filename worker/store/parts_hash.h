@@ -1,4 +1,4 @@
-/* The hash of all parts of a bundle, which the sending host and the receiving host both compute. */
+/* The hash of all parts of a pack, which the sending host and the receiving host both compute. */
 #ifndef GW_STORE_PARTS_HASH_H
 #define GW_STORE_PARTS_HASH_H
 

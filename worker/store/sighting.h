@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct gw_sighting {
-    /* Stamps of gw_bundle_stamp at the last report and the last observation; 0: empty */
+    /* Stamps of gw_pack_stamp at the last report and the last observation; 0: empty */
     uint64_t told, seen;
     uint64_t changed_ns; /* when the present state was first observed */
     uint64_t unsaid_ns;  /* since when the state differs from the last report; 0: it does not */

@@ -7,7 +7,7 @@
 
 #include "graph/base/dir.h"
 #include "graph/base/must.h"
-#include "worker/store/bundle.h"
+#include "worker/store/pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,15 +45,15 @@ void gw_union_deinit(struct gw_union_part *part)
 
 int gw_union_list(struct gw_union_part *part, uint64_t mark_ns, struct gw_error *error)
 {
-    struct gw_bundle *bundle;
-    int rc = gw_bundle_open(part->folder, NULL, &bundle, error);
+    struct gw_pack *pack;
+    int rc = gw_pack_open(part->folder, NULL, &pack, error);
     if (rc < 0)
         return rc;
-    gw_bundle_since(bundle, mark_ns, true);
+    gw_pack_since(pack, mark_ns, true);
     const char *path;
-    for (size_t at = 0; (path = gw_bundle_written(bundle, &at));)
+    for (size_t at = 0; (path = gw_pack_written(pack, &at));)
         gw_union_add(part, path);
-    gw_bundle_close(bundle);
+    gw_pack_close(pack);
     return 0;
 }
 

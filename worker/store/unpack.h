@@ -1,4 +1,4 @@
-/* Unpacks the parts of a bundle to files beside their final place. They are moved there after all
+/* Unpacks the parts of a pack to files beside their final place. They are moved there after all
  * parts have arrived and are verified. All functions write files and may block. */
 #ifndef GW_STORE_UNPACK_H
 #define GW_STORE_UNPACK_H

@@ -87,17 +87,17 @@ bool sim_scatter_refused(struct sim *sim, const struct sim_job *job)
 /* Does what the scheduler's I/O does: a value that is too large for a message is sent as a
  * descriptor. */
 const struct gw_effect *sim_scatter_pack(struct sim *sim, const struct gw_effect *effect,
-                                         struct parcel *parcel)
+                                         struct packed *packed)
 {
     const struct gw_msg_object *object = &effect->message.object;
     uint64_t value;
     if (effect->message.type != GW_MESSAGE_object || object->value.size <= GW_INLINE_BYTES_MAX)
         return effect;
     memcpy(&value, object->value.data, sizeof value);
-    parcel->effect = *effect;
-    parcel->effect.message.object.value = (struct gw_bin){"", 0};
-    parcel->token = sim_token(sim, value, object->bytes);
-    parcel->effect.tokens = &parcel->token;
-    parcel->effect.token_count = 1;
-    return &parcel->effect;
+    packed->effect = *effect;
+    packed->effect.message.object.value = (struct gw_bin){"", 0};
+    packed->token = sim_token(sim, value, object->bytes);
+    packed->effect.tokens = &packed->token;
+    packed->effect.token_count = 1;
+    return &packed->effect;
 }

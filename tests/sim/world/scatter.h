@@ -18,11 +18,11 @@ bool sim_scatter_refused(struct sim *sim, const struct sim_job *job);
 
 /* sim_scatter_pack returns the effect that the scheduler's driver sends instead of `effect`. It may
  * be made in `parcel`, whose token (if not 0) is dropped after sending. */
-struct parcel {
+struct packed {
     struct gw_effect effect;
     uint64_t token;
 };
 const struct gw_effect *sim_scatter_pack(struct sim *sim, const struct gw_effect *effect,
-                                         struct parcel *parcel);
+                                         struct packed *packed);
 
 #endif

@@ -276,7 +276,7 @@ static void execute(struct sim *sim, const struct gw_effect *effect)
     int end;
     struct conn *conn;
     struct keyed keyed;
-    struct parcel parcel = {.token = 0};
+    struct packed packed = {.token = 0};
     switch (effect->type) {
     case GW_EFFECT_SEND:
         if (effect->message.type == GW_MESSAGE_assign)
@@ -325,11 +325,11 @@ static void execute(struct sim *sim, const struct gw_effect *effect)
             sim_recovery_closed(sim, conn);
         }
         if (conn && effect->type == GW_EFFECT_SEND)
-            sim_send(sim, conn, end, sim_scatter_pack(sim, sim_trust_add(effect, &keyed), &parcel));
+            sim_send(sim, conn, end, sim_scatter_pack(sim, sim_trust_add(effect, &keyed), &packed));
         else if (conn)
             sim_close(sim, conn, end);
-        if (parcel.token)
-            sim_token_drop(sim, parcel.token);
+        if (packed.token)
+            sim_token_drop(sim, packed.token);
         break;
     case GW_EFFECT_DROP_TOKEN:
         drop_sched_token(sim, effect->tokens[0]);

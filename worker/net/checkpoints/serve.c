@@ -1,7 +1,7 @@
-/* Sends checkpoints of this worker to another one: one bundle of files per connection, which the
+/* Sends checkpoints of this worker to another one: one pack of files per connection, which the
  * other worker has opened for it.
  *
- * Invariants: one piece of work at a time, on a thread, uses the bundle. Nothing is sent that was
+ * Invariants: one piece of work at a time, on a thread, uses the pack. Nothing is sent that was
  * not requested by transfer_more. */
 #include "worker/net/checkpoints/serve.h"
 
@@ -10,7 +10,7 @@
 #include "worker/net/checkpoints/checkpoint_path.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
-#include "worker/store/bundle.h"
+#include "worker/store/pack.h"
 #include "worker/store/union.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct gw_serve {
     struct gw_host *host;
     struct gw_host_link *link; /* NULL: closed */
     struct gw_msg_transfer_want want;
-    struct gw_bundle *bundle;
+    struct gw_pack *pack;
     struct gw_msg_transfer_part part;
     uint32_t asked; /* number of parts requested */
     bool busy, opened, over;
@@ -48,7 +48,7 @@ static int mark(const struct gw_host *host, struct gw_error *error)
 }
 
 int gw_serve_open(const struct gw_host *host, const struct gw_msg_transfer_want *want,
-                  struct gw_bundle **bundle, struct gw_error *error)
+                  struct gw_pack **pack, struct gw_error *error)
 {
     char folder[PATH_MAX + 64], name[64];
     if (want->copy)
@@ -60,30 +60,30 @@ int gw_serve_open(const struct gw_host *host, const struct gw_msg_transfer_want 
     (void)snprintf(name, sizeof name, "%" PRIu32 ".%016" PRIx64 ".checkpoint", want->index,
                    want->attempt);
     /* The folder may have been created again for a rank of another attempt */
-    if (want->commands && want->attempt && !want->written && gw_bundle_stamp(folder) == 0)
+    if (want->commands && want->attempt && !want->written && gw_pack_stamp(folder) == 0)
         return gw_error_set(error, GW_ENOENT, "%s is empty, but had a checkpoint before", folder);
-    int rc = gw_bundle_open(folder, want->commands ? NULL : name, bundle, error);
+    int rc = gw_pack_open(folder, want->commands ? NULL : name, pack, error);
     if (rc == 0 && want->commands && !want->copy)
-        gw_bundle_since(*bundle, gw_union_mark(folder), want->written);
+        gw_pack_since(*pack, gw_union_mark(folder), want->written);
     return rc;
 }
 
 static void serve_free(struct gw_serve *serve)
 {
-    gw_bundle_close(serve->bundle);
+    gw_pack_close(serve->pack);
     free(serve);
 }
 
 static void serve_on_thread(uv_work_t *work)
 {
     struct gw_serve *serve = work->data;
-    if (serve->bundle) {
-        serve->rc = gw_bundle_next(serve->bundle, &serve->part, &serve->error);
+    if (serve->pack) {
+        serve->rc = gw_pack_next(serve->pack, &serve->part, &serve->error);
         return;
     }
     serve->rc = mark(serve->host, &serve->error);
     if (serve->rc == 0)
-        serve->rc = gw_serve_open(serve->host, &serve->want, &serve->bundle, &serve->error);
+        serve->rc = gw_serve_open(serve->host, &serve->want, &serve->pack, &serve->error);
 }
 
 static void say_found(struct gw_serve *serve)
@@ -98,8 +98,8 @@ static void say_found(struct gw_serve *serve)
                                        .marker = marker,
                                        .host = here};
     if (serve->rc == 0) {
-        message.transfer_found.files = gw_bundle_files(serve->bundle);
-        message.transfer_found.bytes = gw_bundle_bytes(serve->bundle);
+        message.transfer_found.files = gw_pack_files(serve->pack);
+        message.transfer_found.bytes = gw_pack_bytes(serve->pack);
     }
     gw_host_send(serve->link, &message, NULL, 0);
 }

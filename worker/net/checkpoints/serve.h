@@ -4,7 +4,7 @@
 
 #include "worker/net/link/state.h"
 
-struct gw_bundle;
+struct gw_pack;
 
 /* gw_serve_on_message handles transfer_want and transfer_more. gw_serve_on_gone handles the end of
  * the connection. */
@@ -13,6 +13,6 @@ void gw_serve_on_gone(struct gw_host_link *link);
 
 /* gw_serve_open lists the files that a request names. May block. */
 int gw_serve_open(const struct gw_host *host, const struct gw_msg_transfer_want *want,
-                  struct gw_bundle **bundle, struct gw_error *error);
+                  struct gw_pack **pack, struct gw_error *error);
 
 #endif

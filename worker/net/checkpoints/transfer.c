@@ -23,7 +23,7 @@
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
-#include "worker/store/bundle.h"
+#include "worker/store/pack.h"
 #include "worker/store/union.h"
 #include "worker/store/unpack.h"
 
@@ -189,7 +189,7 @@ static int lay_files(struct gw_transfer *transfer)
  * only checks that it is there. */
 static int take_own(struct gw_transfer *transfer)
 {
-    struct gw_bundle *bundle = NULL;
+    struct gw_pack *pack = NULL;
     struct gw_msg_transfer_part part;
     const struct gw_msg_transfer_want want = {.job = transfer->what.job,
                                               .index = transfer->what.index,
@@ -198,19 +198,19 @@ static int take_own(struct gw_transfer *transfer)
                                               .copy = transfer->copy};
     gw_checkpoint_path_here(transfer->transfers->host, source_of(transfer)->host,
                             sizeof source_of(transfer)->host);
-    int rc = gw_serve_open(transfer->transfers->host, &want, &bundle, &transfer->did_error);
+    int rc = gw_serve_open(transfer->transfers->host, &want, &pack, &transfer->did_error);
     if (rc == 0 && !transfer->copy) {
-        gw_bundle_close(bundle);
+        gw_pack_close(pack);
         return gw_error_set(&transfer->did_error, GW_EEXIST, "the checkpoint is in place already");
     }
     if (rc == 0) {
-        transfer->bytes = gw_bundle_bytes(bundle);
+        transfer->bytes = gw_pack_bytes(pack);
         rc = open_files(transfer);
     }
     while (rc == 0)
-        if ((rc = gw_bundle_next(bundle, &part, &transfer->did_error)) == 0)
+        if ((rc = gw_pack_next(pack, &part, &transfer->did_error)) == 0)
             rc = gw_unpack_take(source_of(transfer)->unpack, &part, &transfer->did_error);
-    gw_bundle_close(bundle);
+    gw_pack_close(pack);
     return rc;
 }
 

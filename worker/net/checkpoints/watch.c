@@ -13,7 +13,7 @@
 #include "worker/net/checkpoints/transfer.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
-#include "worker/store/bundle.h"
+#include "worker/store/pack.h"
 #include "worker/store/sighting.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static uint64_t stamp_of(const struct gw_watches *watches, uint64_t job, uint32_
 {
     char folder[PATH_MAX + 32];
     gw_checkpoint_path_folder(watches->host, job, index, folder, sizeof folder);
-    return gw_bundle_stamp(folder);
+    return gw_pack_stamp(folder);
 }
 
 static void look_on_thread(uv_work_t *work)

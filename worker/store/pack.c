@@ -1,8 +1,8 @@
 /* Lists a folder and reads it part by part.
  *
  * Invariants: the parts are those that were listed, in the same order, with symbolic links last. If
- * a file has changed since it was listed, the bundle ends with an error. */
-#include "worker/store/bundle.h"
+ * a file has changed since it was listed, the pack ends with an error. */
+#include "worker/store/pack.h"
 
 #include "graph/base/array.h"
 #include "graph/base/must.h"
@@ -28,7 +28,7 @@ struct entry {
     bool written; /* written after the mark */
 };
 
-struct gw_bundle {
+struct gw_pack {
     char *folder;
     bool whole; /* a whole folder, not a single file */
     GW_ARRAY(struct entry) entries;
@@ -50,7 +50,7 @@ static uint64_t ns_of(struct timespec time)
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-static void add(struct gw_bundle *bundle, const char *path, uint32_t kind, const struct stat *info)
+static void add(struct gw_pack *pack, const char *path, uint32_t kind, const struct stat *info)
 {
     struct entry entry = {.path = strdup(path),
                           .kind = kind,
@@ -59,20 +59,20 @@ static void add(struct gw_bundle *bundle, const char *path, uint32_t kind, const
                           .mtime_ns = ns_of(info->st_mtim),
                           .changed = info->st_ctim};
     GW_MUST_PTR(entry.path);
-    GW_MUST(gw_array_push(&bundle->entries, entry));
-    bundle->files += kind == GW_TRANSFER_FILE;
-    bundle->bytes += entry.bytes;
+    GW_MUST(gw_array_push(&pack->entries, entry));
+    pack->files += kind == GW_TRANSFER_FILE;
+    pack->bytes += entry.bytes;
 }
 
 /* Lists either the symbolic links or everything else. */
-static int list_tree(struct gw_bundle *bundle, bool links, struct gw_error *error)
+static int list_tree(struct gw_pack *pack, bool links, struct gw_error *error)
 {
-    char *const roots[] = {bundle->folder, NULL};
-    size_t skip = strlen(bundle->folder) + 1;
+    char *const roots[] = {pack->folder, NULL};
+    size_t skip = strlen(pack->folder) + 1;
     int rc = 0;
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!walk)
-        return gw_error_set(error, GW_EIO, "%s: %s", bundle->folder, strerror(errno));
+        return gw_error_set(error, GW_EIO, "%s: %s", pack->folder, strerror(errno));
     for (const FTSENT *seen; rc == 0 && (seen = fts_read(walk));) {
         const bool link = seen->fts_info == FTS_SL || seen->fts_info == FTS_SLNONE;
         if (seen->fts_level == 0 && seen->fts_info == FTS_NS && seen->fts_errno == ENOENT)
@@ -80,50 +80,50 @@ static int list_tree(struct gw_bundle *bundle, bool links, struct gw_error *erro
         if (seen->fts_info == FTS_DNR || seen->fts_info == FTS_ERR || seen->fts_info == FTS_NS)
             rc = gw_error_set(error, seen->fts_errno == ENOENT ? GW_EAGAIN : GW_EIO, "%s: %s",
                               seen->fts_path, strerror(seen->fts_errno));
-        else if (seen->fts_level > 0 && bundle->entries.count == GW_BUNDLE_ENTRIES_MAX)
-            rc = gw_error_set(error, GW_ELIMIT, "%s has more than %d files", bundle->folder,
-                              GW_BUNDLE_ENTRIES_MAX);
+        else if (seen->fts_level > 0 && pack->entries.count == GW_PACK_ENTRIES_MAX)
+            rc = gw_error_set(error, GW_ELIMIT, "%s has more than %d files", pack->folder,
+                              GW_PACK_ENTRIES_MAX);
         else if (seen->fts_level > 0 && links && link)
-            add(bundle, seen->fts_path + skip, GW_TRANSFER_LINK, seen->fts_statp);
+            add(pack, seen->fts_path + skip, GW_TRANSFER_LINK, seen->fts_statp);
         else if (seen->fts_level > 0 && !links && seen->fts_info == FTS_D)
-            add(bundle, seen->fts_path + skip, GW_TRANSFER_FOLDER, seen->fts_statp);
+            add(pack, seen->fts_path + skip, GW_TRANSFER_FOLDER, seen->fts_statp);
         else if (seen->fts_level > 0 && !links && seen->fts_info == FTS_F)
-            add(bundle, seen->fts_path + skip, GW_TRANSFER_FILE, seen->fts_statp);
+            add(pack, seen->fts_path + skip, GW_TRANSFER_FILE, seen->fts_statp);
     }
     (void)fts_close(walk);
     return rc;
 }
 
-static int open_at(struct gw_bundle *bundle, const struct entry *entry, struct stat *info,
+static int open_at(struct gw_pack *pack, const struct entry *entry, struct stat *info,
                    struct gw_error *error)
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/%s", bundle->folder, entry->path) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s", pack->folder, entry->path) >= (int)sizeof path)
         return gw_error_set(error, GW_EIO, "%s: too long a path", entry->path);
-    bundle->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (bundle->fd < 0 || fstat(bundle->fd, info) < 0)
+    pack->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (pack->fd < 0 || fstat(pack->fd, info) < 0)
         return gw_error_set(error, errno == ENOENT ? GW_EAGAIN : GW_EIO, "%s: %s", path,
                             strerror(errno));
     return 0;
 }
 
 /* Lists a single file and keeps it open, so that replacing it has no effect. */
-static int list_file(struct gw_bundle *bundle, const char *name, struct gw_error *error)
+static int list_file(struct gw_pack *pack, const char *name, struct gw_error *error)
 {
     struct stat info;
     const struct entry entry = {.path = (char *)(uintptr_t)name};
-    int rc = open_at(bundle, &entry, &info, error);
+    int rc = open_at(pack, &entry, &info, error);
     if (rc == GW_EAGAIN)
-        return gw_error_set(error, GW_ENOENT, "%s/%s is not there any more", bundle->folder, name);
+        return gw_error_set(error, GW_ENOENT, "%s/%s is not there any more", pack->folder, name);
     if (rc == 0)
-        add(bundle, name, GW_TRANSFER_FILE, &info);
+        add(pack, name, GW_TRANSFER_FILE, &info);
     return rc;
 }
 
-int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bundle,
-                   struct gw_error *error)
+int gw_pack_open(const char *folder, const char *name, struct gw_pack **pack,
+                 struct gw_error *error)
 {
-    struct gw_bundle *opened = calloc(1, sizeof *opened);
+    struct gw_pack *opened = calloc(1, sizeof *opened);
     GW_MUST_PTR(opened);
     opened->fd = -1;
     opened->whole = !name;
@@ -136,72 +136,71 @@ int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bund
     if (rc == 0 && !name)
         rc = list_tree(opened, true, error);
     if (rc < 0) {
-        gw_bundle_close(opened);
+        gw_pack_close(opened);
         return rc;
     }
-    *bundle = opened;
+    *pack = opened;
     return 0;
 }
 
-void gw_bundle_close(struct gw_bundle *bundle)
+void gw_pack_close(struct gw_pack *pack)
 {
-    if (!bundle)
+    if (!pack)
         return;
-    for (size_t i = 0; i < bundle->entries.count; i++)
-        free(bundle->entries.items[i].path);
-    gw_array_deinit(&bundle->entries);
-    gw_parts_hash_deinit(&bundle->hash);
-    if (bundle->fd >= 0)
-        close(bundle->fd);
-    free(bundle->folder);
-    free(bundle->buffer);
-    free(bundle);
+    for (size_t i = 0; i < pack->entries.count; i++)
+        free(pack->entries.items[i].path);
+    gw_array_deinit(&pack->entries);
+    gw_parts_hash_deinit(&pack->hash);
+    if (pack->fd >= 0)
+        close(pack->fd);
+    free(pack->folder);
+    free(pack->buffer);
+    free(pack);
 }
 
-void gw_bundle_since(struct gw_bundle *bundle, uint64_t mark_ns, bool only)
+void gw_pack_since(struct gw_pack *pack, uint64_t mark_ns, bool only)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < bundle->entries.count; i++) {
-        struct entry entry = bundle->entries.items[i];
+    for (size_t i = 0; i < pack->entries.count; i++) {
+        struct entry entry = pack->entries.items[i];
         entry.written = entry.kind != GW_TRANSFER_FOLDER && ns_of(entry.changed) > mark_ns;
         if (!only || entry.written || entry.kind == GW_TRANSFER_FOLDER) {
-            bundle->entries.items[kept++] = entry;
+            pack->entries.items[kept++] = entry;
             continue;
         }
-        bundle->files -= entry.kind == GW_TRANSFER_FILE;
-        bundle->bytes -= entry.bytes;
+        pack->files -= entry.kind == GW_TRANSFER_FILE;
+        pack->bytes -= entry.bytes;
         free(entry.path);
     }
-    bundle->entries.count = kept;
+    pack->entries.count = kept;
 }
 
-const char *gw_bundle_written(const struct gw_bundle *bundle, size_t *at)
+const char *gw_pack_written(const struct gw_pack *pack, size_t *at)
 {
-    while (*at < bundle->entries.count) {
-        const struct entry *entry = &bundle->entries.items[(*at)++];
+    while (*at < pack->entries.count) {
+        const struct entry *entry = &pack->entries.items[(*at)++];
         if (entry->written)
             return entry->path;
     }
     return NULL;
 }
 
-uint32_t gw_bundle_files(const struct gw_bundle *bundle)
+uint32_t gw_pack_files(const struct gw_pack *pack)
 {
-    return bundle->files;
+    return pack->files;
 }
 
-uint64_t gw_bundle_bytes(const struct gw_bundle *bundle)
+uint64_t gw_pack_bytes(const struct gw_pack *pack)
 {
-    return bundle->bytes;
+    return pack->bytes;
 }
 
 /* -- Reading -------------------------------------------------------------------------------------
  */
 
-static int changed(const struct gw_bundle *bundle, const struct entry *entry,
-                   struct gw_error *error)
+static int changed(const struct gw_pack *pack, const struct entry *entry, struct gw_error *error)
 {
-    return gw_error_set(error, GW_EAGAIN, "%s/%s has changed while it was copied", bundle->folder,
+    return gw_error_set(error, GW_EAGAIN, "%s/%s has changed while it was copied", pack->folder,
                         entry->path);
 }
 
@@ -212,98 +211,97 @@ static bool is_same(const struct entry *entry, const struct stat *info)
            ns_of(info->st_mtim) == entry->mtime_ns;
 }
 
-static int begin_file(struct gw_bundle *bundle, const struct entry *entry, struct gw_error *error)
+static int begin_file(struct gw_pack *pack, const struct entry *entry, struct gw_error *error)
 {
     struct stat info = {0};
-    int rc = bundle->fd < 0 ? open_at(bundle, entry, &info, error) : 0;
-    if (rc == 0 && bundle->whole && !is_same(entry, &info))
-        rc = changed(bundle, entry, error);
-    bundle->left = entry->bytes;
+    int rc = pack->fd < 0 ? open_at(pack, entry, &info, error) : 0;
+    if (rc == 0 && pack->whole && !is_same(entry, &info))
+        rc = changed(pack, entry, error);
+    pack->left = entry->bytes;
     return rc;
 }
 
-static int read_file(struct gw_bundle *bundle, const struct entry *entry,
+static int read_file(struct gw_pack *pack, const struct entry *entry,
                      struct gw_msg_transfer_part *part, struct gw_error *error)
 {
     struct stat info;
-    size_t most = bundle->left < GW_TRANSFER_PART_BYTES ? bundle->left : GW_TRANSFER_PART_BYTES,
+    size_t most = pack->left < GW_TRANSFER_PART_BYTES ? pack->left : GW_TRANSFER_PART_BYTES,
            got = 0;
     while (got < most) {
-        ssize_t bytes = read(bundle->fd, bundle->buffer + got, most - got);
+        ssize_t bytes = read(pack->fd, pack->buffer + got, most - got);
         if (bytes < 0 && errno == EINTR)
             continue;
         if (bytes < 0)
-            return gw_error_set(error, GW_EIO, "%s/%s: %s", bundle->folder, entry->path,
+            return gw_error_set(error, GW_EIO, "%s/%s: %s", pack->folder, entry->path,
                                 strerror(errno));
         if (bytes == 0)
-            return changed(bundle, entry, error);
+            return changed(pack, entry, error);
         got += (size_t)bytes;
     }
-    part->data = (struct gw_bin){bundle->buffer, (uint32_t)got};
-    bundle->left -= got;
-    if (bundle->left > 0)
+    part->data = (struct gw_bin){pack->buffer, (uint32_t)got};
+    pack->left -= got;
+    if (pack->left > 0)
         return 0;
-    if (bundle->whole && (fstat(bundle->fd, &info) < 0 || !is_same(entry, &info)))
-        return changed(bundle, entry, error);
-    close(bundle->fd);
-    bundle->fd = -1;
-    bundle->at++;
+    if (pack->whole && (fstat(pack->fd, &info) < 0 || !is_same(entry, &info)))
+        return changed(pack, entry, error);
+    close(pack->fd);
+    pack->fd = -1;
+    pack->at++;
     return 0;
 }
 
-static int read_link(struct gw_bundle *bundle, const struct entry *entry,
+static int read_link(struct gw_pack *pack, const struct entry *entry,
                      struct gw_msg_transfer_part *part, struct gw_error *error)
 {
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s/%s", bundle->folder, entry->path);
-    ssize_t length = readlink(path, bundle->buffer, PATH_MAX);
+    (void)snprintf(path, sizeof path, "%s/%s", pack->folder, entry->path);
+    ssize_t length = readlink(path, pack->buffer, PATH_MAX);
     if (length < 0 || length == PATH_MAX)
-        return changed(bundle, entry, error);
-    part->data = (struct gw_bin){bundle->buffer, (uint32_t)length};
-    bundle->at++;
+        return changed(pack, entry, error);
+    part->data = (struct gw_bin){pack->buffer, (uint32_t)length};
+    pack->at++;
     return 0;
 }
 
-int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_transfer_part *part,
-                   struct gw_error *error)
+int gw_pack_next(struct gw_pack *pack, struct gw_msg_transfer_part *part, struct gw_error *error)
 {
     *part = (struct gw_msg_transfer_part){.kind = GW_TRANSFER_END, .path = "", .text = ""};
-    if (bundle->at == bundle->entries.count) {
-        gw_parts_hash_final(&bundle->hash, bundle->digest);
-        part->data = (struct gw_bin){bundle->digest, sizeof bundle->digest};
+    if (pack->at == pack->entries.count) {
+        gw_parts_hash_final(&pack->hash, pack->digest);
+        part->data = (struct gw_bin){pack->digest, sizeof pack->digest};
         return 0;
     }
-    const struct entry *entry = &bundle->entries.items[bundle->at];
+    const struct entry *entry = &pack->entries.items[pack->at];
     int rc = 0;
-    part->kind = bundle->left ? GW_TRANSFER_MORE : entry->kind;
+    part->kind = pack->left ? GW_TRANSFER_MORE : entry->kind;
     part->path = part->kind == GW_TRANSFER_MORE ? "" : entry->path;
     part->mode = entry->mode;
     part->mtime_ns = entry->mtime_ns;
     part->written = entry->written;
     if (part->kind == GW_TRANSFER_FILE)
-        rc = begin_file(bundle, entry, error);
+        rc = begin_file(pack, entry, error);
     if (rc == 0 && (part->kind == GW_TRANSFER_FILE || part->kind == GW_TRANSFER_MORE))
-        rc = read_file(bundle, entry, part, error);
+        rc = read_file(pack, entry, part, error);
     else if (rc == 0 && part->kind == GW_TRANSFER_LINK)
-        rc = read_link(bundle, entry, part, error);
+        rc = read_link(pack, entry, part, error);
     else if (rc == 0)
-        bundle->at++;
+        pack->at++;
     if (rc == 0)
-        gw_parts_hash_add(&bundle->hash, part);
+        gw_parts_hash_add(&pack->hash, part);
     return rc;
 }
 
 /* -- State of a folder ---------------------------------------------------------------------------
  */
 
-uint64_t gw_bundle_stamp(const char *folder)
+uint64_t gw_pack_stamp(const char *folder)
 {
-    struct gw_bundle *bundle;
+    struct gw_pack *pack;
     uint64_t stamp = 0;
-    if (gw_bundle_open(folder, NULL, &bundle, NULL) < 0)
+    if (gw_pack_open(folder, NULL, &pack, NULL) < 0)
         return 0;
-    for (size_t i = 0; i < bundle->entries.count; i++) {
-        const struct entry *entry = &bundle->entries.items[i];
+    for (size_t i = 0; i < pack->entries.count; i++) {
+        const struct entry *entry = &pack->entries.items[i];
         if (entry->kind == GW_TRANSFER_FOLDER)
             continue;
         /* Ctime is needed, too: a file that replaces another by rename may have the same mtime */
@@ -312,8 +310,8 @@ uint64_t gw_bundle_stamp(const char *folder)
             of = of * 131 + (unsigned char)*c;
         stamp += of | 1;
     }
-    if (stamp == 0 && bundle->files)
+    if (stamp == 0 && pack->files)
         stamp = 1;
-    gw_bundle_close(bundle);
+    gw_pack_close(pack);
     return stamp;
 }

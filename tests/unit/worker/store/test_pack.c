@@ -1,5 +1,5 @@
 /* Folders in parts: the received folder equals the sent one, or there is an error. */
-#include "worker/store/bundle.h"
+#include "worker/store/pack.h"
 
 #include "graph/base/dir.h"
 #include "graph/wire/enums.h"
@@ -83,15 +83,15 @@ static int tear_down(void **state)
 /* Transfers everything; damage: the number of a part that changes on its way; 0: none. */
 static int transfer(const char *name, int damage, struct gw_unpack **unpack)
 {
-    struct gw_bundle *bundle;
+    struct gw_pack *pack;
     struct gw_msg_transfer_part part;
     struct gw_error error;
-    int rc = gw_bundle_open(from, name, &bundle, &error);
+    int rc = gw_pack_open(from, name, &pack, &error);
     if (rc < 0)
         return rc;
-    assert_int_equal(gw_unpack_open(beside, gw_bundle_bytes(bundle), unpack, &error), 0);
+    assert_int_equal(gw_unpack_open(beside, gw_pack_bytes(pack), unpack, &error), 0);
     for (int number = 1; rc == 0; number++) {
-        assert_int_equal(gw_bundle_next(bundle, &part, &error), 0);
+        assert_int_equal(gw_pack_next(pack, &part, &error), 0);
         char byte = '?';
         if (number == damage && part.data.size)
             part.data = (struct gw_bin){&byte, 1};
@@ -99,7 +99,7 @@ static int transfer(const char *name, int damage, struct gw_unpack **unpack)
             part.mode ^= 1;
         rc = gw_unpack_take(*unpack, &part, &error);
     }
-    gw_bundle_close(bundle);
+    gw_pack_close(pack);
     return rc;
 }
 
@@ -177,20 +177,20 @@ static void damaged_transfer_is_detected(void **state)
 
 static void folder_changed_during_transfer_returns_eagain(void **state)
 {
-    struct gw_bundle *bundle;
+    struct gw_pack *pack;
     struct gw_msg_transfer_part part;
     struct gw_error error;
     int rc = 0;
     (void)state;
-    assert_int_equal(gw_bundle_open(from, NULL, &bundle, &error), 0);
-    assert_int_equal(gw_bundle_files(bundle), 3);
-    assert_int_equal(gw_bundle_bytes(bundle), LARGE + 5);
+    assert_int_equal(gw_pack_open(from, NULL, &pack, &error), 0);
+    assert_int_equal(gw_pack_files(pack), 3);
+    assert_int_equal(gw_pack_bytes(pack), LARGE + 5);
     assert_int_equal(truncate(at(from, "deep/large"), 100), 0);
     do {
-        rc = gw_bundle_next(bundle, &part, &error);
+        rc = gw_pack_next(pack, &part, &error);
     } while (rc == 0 && part.kind != GW_TRANSFER_END);
     assert_int_equal(rc, GW_EAGAIN);
-    gw_bundle_close(bundle);
+    gw_pack_close(pack);
 }
 
 /* Parts from a peer cannot lead outside the target folder, and must arrive in order. */
@@ -228,14 +228,14 @@ static void hostile_transfer_parts_are_refused(void **state)
 static void folder_stamp_changes_with_its_content(void **state)
 {
     (void)state;
-    uint64_t before = gw_bundle_stamp(from);
-    assert_true(before != 0 && gw_bundle_stamp(from) == before);
+    uint64_t before = gw_pack_stamp(from);
+    assert_true(before != 0 && gw_pack_stamp(from) == before);
     write_file(at(from, "deep/new"), "x", 1);
-    uint64_t after = gw_bundle_stamp(from);
+    uint64_t after = gw_pack_stamp(from);
     assert_true(after != before);
     write_file(at(from, "deep/new"), "longer", 6);
-    assert_true(gw_bundle_stamp(from) != after);
-    assert_true(gw_bundle_stamp(at(top, "absent")) == 0);
+    assert_true(gw_pack_stamp(from) != after);
+    assert_true(gw_pack_stamp(at(top, "absent")) == 0);
 }
 
 /* Only files changed after the mark are transferred, even if their modification time is old. */
@@ -243,7 +243,7 @@ static void only_files_changed_since_the_mark_are_transferred(void **state)
 {
     const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     struct gw_union_part part = {.folder = from};
-    struct gw_bundle *bundle;
+    struct gw_pack *pack;
     struct gw_error error;
     (void)state;
     assert_int_equal(gw_union_mark(from), 0);
@@ -258,11 +258,11 @@ static void only_files_changed_since_the_mark_are_transferred(void **state)
     assert_int_equal(part.count, 1);
     assert_string_equal(part.written[0], "deep/fresh");
     gw_union_deinit(&part);
-    assert_int_equal(gw_bundle_open(from, NULL, &bundle, &error), 0);
-    gw_bundle_since(bundle, gw_union_mark(from), true);
-    assert_int_equal(gw_bundle_files(bundle), 1);
-    assert_int_equal(gw_bundle_bytes(bundle), 5);
-    gw_bundle_close(bundle);
+    assert_int_equal(gw_pack_open(from, NULL, &pack, &error), 0);
+    gw_pack_since(pack, gw_union_mark(from), true);
+    assert_int_equal(gw_pack_files(pack), 1);
+    assert_int_equal(gw_pack_bytes(pack), 5);
+    gw_pack_close(pack);
 }
 
 static int join(bool differs, struct gw_error *error)
