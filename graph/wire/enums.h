@@ -188,8 +188,8 @@ enum gw_tunnel_left {
                                an earlier rank is on the same worker */
 };
 
-/* maximum number of jobs in one leftovers message, so that it fits into a frame */
-enum { GW_LEFTOVERS_MAX = 1 << 16 };
+/* maximum number of jobs in one orphaned files message, so that it fits into a frame */
+enum { GW_ORPHANED_FILES_MAX = 1 << 16 };
 
 enum { GW_TUNNEL_DATA_BYTES = 32 << 10, GW_TUNNEL_WINDOW_BYTES = 256 << 10 };
 

@@ -462,8 +462,8 @@ static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_heartbeat:
         gw_sched_worker_on_heartbeat(sched, worker, &message->heartbeat);
         return 0;
-    case GW_MESSAGE_leftovers:
-        gw_sched_on_leftovers(sched, worker, &message->leftovers);
+    case GW_MESSAGE_orphaned_files:
+        gw_sched_on_orphaned_files(sched, worker, &message->orphaned_files);
         return 0;
     case GW_MESSAGE_leaving:
         gw_sched_leave_on_leaving(sched, worker, &message->leaving);

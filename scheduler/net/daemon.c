@@ -495,7 +495,7 @@ static bool daemon_knows_job(uint64_t job, void *arg)
 /* Folders of earlier terms are removed before any task runs. If a worker of an earlier scheduler is
  * alive, it may still write there, and it may know that the state is too old. Then all folders stay
  * until it has registered, and only later looks remove the folders of unknown jobs. */
-static int set_leftovers_aside(struct daemon *daemon, struct gw_error *error)
+static int set_orphaned_files_aside(struct daemon *daemon, struct gw_error *error)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%.*s/address", PATH_MAX - 16, daemon->dir);
@@ -615,7 +615,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
     rc = open_server(daemon, &server, error);
     if (rc < 0)
         return rc;
-    rc = set_leftovers_aside(daemon, error); /* only after the server has locked the folder */
+    rc = set_orphaned_files_aside(daemon, error); /* only after the server has locked the folder */
     if (rc >= 0 && daemon->listen)
         rc = note_address(daemon, note == GW_PORT_TAKEN ? place : NULL, error);
     if (rc < 0) {

@@ -447,7 +447,7 @@ static int trust(struct gw_database *database, struct gw_error *error)
         sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL) != SQLITE_OK)
         return failed(database, error);
     database->imports = false;
-    gw_database_fold(database); /* an empty log has no leftovers of an earlier term */
+    gw_database_fold(database); /* an empty log has no orphaned files of an earlier term */
     rc = gw_watermark_open(&database->mark, database->dir, error);
     if (rc < 0)
         return rc;

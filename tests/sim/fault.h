@@ -159,8 +159,8 @@
     X(LEFT_THERE, "result at a worker when the scheduler was killed")                              \
     X(REGAINED, "result taken back from a worker by another life")                                 \
     X(LET_GO, "result of another life let go by its worker")                                       \
-    X(LEFTOVERS, "worker told of jobs in its folder")                                              \
-    X(LEFTOVER_GOES, "what a folder has of a job that is not known goes")                          \
+    X(ORPHANED_FILES, "worker told of jobs in its folder")                                         \
+    X(ORPHANED_FILES_GO, "what a folder has of a job that is not known goes")                      \
     X(PREFERRED, "task placed where it prefers to be")                                             \
     X(ORPHANED, "worker without a scheduler for too long")                                         \
     X(MEMFILE, "result written over an earlier one")                                               \

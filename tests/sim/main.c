@@ -136,7 +136,7 @@ static const struct {
     [562] = {"results-given-up", "another life makes at once what workers still have"},
     [563] = {"any-attempt", "a result is taken back whatever attempt made it"},
     [564] = {"prefer-ignored", "a task goes anywhere, whichever workers it prefers"},
-    [568] = {"leftovers-taken", "a worker removes what it has of jobs that are known"},
+    [568] = {"orphaned-files-taken", "a worker removes what it has of jobs that are known"},
     [470] = {"not-adopted", "another life of the scheduler does not take over what runs"},
     [471] = {"end-adrift", "what ended while no scheduler was there is never told"},
     [480] = {"orphans-stay", "a worker without a scheduler runs on for ever"},

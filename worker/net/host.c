@@ -14,7 +14,7 @@
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
-#include "worker/net/checkpoints/leftovers.h"
+#include "worker/net/checkpoints/orphaned_files.h"
 #include "worker/net/checkpoints/transfer.h"
 #include "worker/net/checkpoints/watch.h"
 #include "worker/net/effects.h"
@@ -362,7 +362,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
                                     gw_host_send_scheduler, gw_held_on_read, host});
     host->tunnels = gw_tunnels_new(host);
     host->transfers = gw_transfers_new(host);
-    gw_leftovers_open(host);
+    gw_orphaned_files_open(host);
     host->watches = gw_watches_new(host);
     uv_timer_t *timers[] = {&host->tick,        &host->lazy, &host->reconnect,
                             &host->hello_timer, &host->beat, &host->sweep_timer};
@@ -425,7 +425,7 @@ void gw_host_free(struct gw_host *host)
     while (gw_map_next(&host->runners, &at, &key, &value))
         gw_runners_free((struct gw_host_runner *)(uintptr_t)value);
     gw_node_core_free(host->core);
-    gw_leftovers_close(host);
+    gw_orphaned_files_close(host);
     gw_keyring_deinit(&host->keyring);
     gw_mend_deinit(host);
     gw_tokens_deinit(&host->tokens);

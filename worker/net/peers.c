@@ -4,7 +4,7 @@
  * Invariant: the core gets OPEN for a connection only after the peer is known. */
 #include "worker/net/peers.h"
 
-#include "worker/net/checkpoints/leftovers.h"
+#include "worker/net/checkpoints/orphaned_files.h"
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
@@ -309,17 +309,17 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
         break;
     case GW_MESSAGE_welcome:
         gw_keyring_on_welcome(&host->keyring, &message->welcome);
-        gw_leftovers_on_welcome(host, message->welcome.cluster);
+        gw_orphaned_files_on_welcome(host, message->welcome.cluster);
         return false;
-    case GW_MESSAGE_leftovers:
-        gw_leftovers_on_unknown(host, &message->leftovers);
+    case GW_MESSAGE_orphaned_files:
+        gw_orphaned_files_on_unknown(host, &message->orphaned_files);
         break;
     case GW_MESSAGE_neighbour:
         gw_keyring_on_neighbour(&host->keyring, &message->neighbour);
         return false;
     case GW_MESSAGE_forget:
         gw_transfer_forget(host->transfers, message->forget.job);
-        gw_leftovers_on_forget(host, message->forget.job);
+        gw_orphaned_files_on_forget(host, message->forget.job);
         return false;
     case GW_MESSAGE_log_read:
         gw_follow_read(host->follow, &message->log_read);
@@ -409,7 +409,7 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
         (void)uv_timer_stop(&host->reconnect);
         say_ready(host);
         gw_cache_reconnected(host->cache);
-        gw_leftovers_tell(host);
+        gw_orphaned_files_tell(host);
     }
 }
 

@@ -95,8 +95,8 @@ void gw_sched_jobs_settle(struct gw_sched *sched)
     gw_sched_noted_ending(sched);
 }
 
-void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worker,
-                           const struct gw_msg_leftovers *message)
+void gw_sched_on_orphaned_files(struct gw_sched *sched, const struct gw_worker *worker,
+                                const struct gw_msg_orphaned_files *message)
 {
     uint64_t *unknown =
         gw_arena_alloc(&sched->step.effects->arena, (message->job.count + 1) * sizeof *unknown);
@@ -111,6 +111,6 @@ void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worke
         count += !job;
     }
     if (count)
-        gw_sched_send(sched, worker->remote, GW_MESSAGE_leftovers)->leftovers.job =
+        gw_sched_send(sched, worker->remote, GW_MESSAGE_orphaned_files)->orphaned_files.job =
             (struct gw_col64){unknown, count};
 }

@@ -10,9 +10,9 @@
 void gw_sched_jobs_settle(struct gw_sched *sched);
 void gw_sched_jobs_tidy(struct gw_sched *sched);
 
-/* gw_sched_on_leftovers handles a worker's list of jobs of which it still has files. The reply
+/* gw_sched_on_orphaned_files handles a worker's list of jobs of which it still has files. The reply
  * names the jobs that the scheduler does not know any more. */
-void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worker,
-                           const struct gw_msg_leftovers *message);
+void gw_sched_on_orphaned_files(struct gw_sched *sched, const struct gw_worker *worker,
+                                const struct gw_msg_orphaned_files *message);
 
 #endif

@@ -3,7 +3,7 @@
  * Every message is encoded and decoded by the production code. A cut loses the packets on their way
  * in both directions. Each side notices the cut at its own time. */
 #include "tests/sim/checks/cancelled.h"
-#include "tests/sim/checks/leftovers.h"
+#include "tests/sim/checks/orphaned_files.h"
 #include "tests/sim/checks/recovery.h"
 #include "tests/sim/faults/crash.h"
 #include "tests/sim/faults/drain.h"
@@ -257,8 +257,8 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
                   gw_message_name(message.type));
     } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_log_read) {
         sim_host_log(sim, end->host, &message);
-    } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_leftovers) {
-        sim_leftovers_take(sim, end->host, &message.leftovers);
+    } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_orphaned_files) {
+        sim_orphaned_files_take(sim, end->host, &message.orphaned_files);
     } else if (end->side == SIDE_HOST && message.type >= GW_MESSAGE_tunnel_open &&
                message.type <= GW_MESSAGE_tunnel_close) {
         sim_tunnel_host_take(sim, end->host, &message);
@@ -276,7 +276,7 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
         rc = sim_recant_step(sim, end->host, &event);
         if (scheduler)
             sim_replica_check(sim, end->host, &message);
-        sim_leftovers_tell(sim, end->host, &message);
+        sim_orphaned_files_tell(sim, end->host, &message);
         SIM_CHECK(sim, rc == 0, "a worker says that %s broke the protocol",
                   gw_message_name(message.type));
     } else {

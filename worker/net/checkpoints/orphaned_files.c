@@ -1,4 +1,4 @@
-/* Leftovers: data that a worker finds in its folder when it starts or reconnects.
+/* Orphaned files: data that a worker finds in its folder when it starts or reconnects.
  *
  * Invariants: data of a job is removed only after its scheduler has said that it does not know the
  * job or, for checkpoints, that the job will not run again. Data of another cluster, whose jobs
@@ -6,7 +6,7 @@
  * cluster, too. So a worker that is started again (after a crash, by a service manager, after a
  * reboot) still has the checkpoints of gangs and the output of tasks. Data to be removed is first
  * renamed, at once, so that nobody finds it half removed. */
-#include "worker/net/checkpoints/leftovers.h"
+#include "worker/net/checkpoints/orphaned_files.h"
 
 #include "graph/base/array.h"
 #include "graph/base/dir.h"
@@ -163,7 +163,7 @@ static void remove_sockets(const char *folder)
         (void)closedir(dir);
 }
 
-void gw_leftovers_open(struct gw_host *host)
+void gw_orphaned_files_open(struct gw_host *host)
 {
     remove_sockets(host->options.dir);
     if (!host->options.first_in_folder)
@@ -221,7 +221,7 @@ static void keep_jobs_aside(const char *aside, const char *folder)
         (void)closedir(dir);
 }
 
-void gw_leftovers_on_welcome(struct gw_host *host, const char *cluster)
+void gw_orphaned_files_on_welcome(struct gw_host *host, const char *cluster)
 {
     char path[PATH_MAX + 16], aside[PATH_MAX + 64], known[CLUSTER_BYTES] = "";
     if (!host->options.connect || !*cluster)
@@ -233,7 +233,7 @@ void gw_leftovers_on_welcome(struct gw_host *host, const char *cluster)
                     strerror(errno));
     } else if (strcmp(known, cluster) != 0) {
         (void)uv_timer_stop(&host->sweep_timer);
-        gw_leftovers_close(host); /* the sweep contains jobs of the other cluster */
+        gw_orphaned_files_close(host); /* the sweep contains jobs of the other cluster */
         const bool whole = strspn(known, "0123456789abcdef") == strlen(known) && *known;
         (void)snprintf(aside, sizeof aside, "%s/foreign-%.8s.%016" PRIx64 ".%" PRIu64,
                        host->options.dir, whole ? known : "unknown", host->incarnation,
@@ -259,8 +259,8 @@ struct found {
 static void tell(struct gw_host *host, struct found *found)
 {
     const struct gw_message message = {
-        .type = GW_MESSAGE_leftovers,
-        .leftovers.job = {found->jobs.items, (uint32_t)found->jobs.count}};
+        .type = GW_MESSAGE_orphaned_files,
+        .orphaned_files.job = {found->jobs.items, (uint32_t)found->jobs.count}};
     if (found->jobs.count)
         gw_host_send_scheduler(&message, host);
     gw_array_clear(&found->jobs);
@@ -273,14 +273,14 @@ static void find(struct gw_host *host, struct found *found, const char *folder)
         uint64_t job = job_of(entry->d_name);
         if (job)
             GW_MUST(gw_array_push(&found->jobs, job));
-        if (found->jobs.count == GW_LEFTOVERS_MAX)
+        if (found->jobs.count == GW_ORPHANED_FILES_MAX)
             tell(host, found);
     }
     if (dir)
         (void)closedir(dir);
 }
 
-void gw_leftovers_tell(struct gw_host *host)
+void gw_orphaned_files_tell(struct gw_host *host)
 {
     char copies[PATH_MAX + 64];
     struct found found = {0};
@@ -294,7 +294,7 @@ void gw_leftovers_tell(struct gw_host *host)
     gw_array_deinit(&found.jobs);
 }
 
-void gw_leftovers_on_unknown(struct gw_host *host, const struct gw_msg_leftovers *unknown)
+void gw_orphaned_files_on_unknown(struct gw_host *host, const struct gw_msg_orphaned_files *unknown)
 {
     if (!host->options.connect)
         return;
@@ -372,7 +372,7 @@ static void sweep_on_timer(uv_timer_t *timer)
     GW_MUST(uv_queue_work(host->loop, &sweep->work, sweep_on_thread, sweep_on_done));
 }
 
-void gw_leftovers_on_forget(struct gw_host *host, uint64_t job)
+void gw_orphaned_files_on_forget(struct gw_host *host, uint64_t job)
 {
     if (!host->sweep) {
         host->sweep = calloc(1, sizeof *host->sweep);
@@ -384,7 +384,7 @@ void gw_leftovers_on_forget(struct gw_host *host, uint64_t job)
     GW_MUST(gw_array_push(&host->sweep->jobs, job));
 }
 
-void gw_leftovers_close(struct gw_host *host)
+void gw_orphaned_files_close(struct gw_host *host)
 {
     if (host->sweep)
         sweep_free(host->sweep);
