@@ -38,7 +38,7 @@ static int choose_ours(char source[PATH_MAX], char why[512], struct gw_error *er
         return 0;
     }
     *source = '\0';
-    (void)snprintf(why, 512, "made up, since the city's open data is not to be had: %.300s",
+    (void)snprintf(why, 512, "made up, because the open data of the city is not available: %.300s",
                    failed.text);
     return 0;
 }

@@ -120,7 +120,7 @@ static const struct {
     [405] = {"queue-overflows", "a queue takes more values than it may hold"},
     [402] = {"variable-torn", "a variable is replaced though another was faster"},
     [403] = {"event-unset", "who waits for an event passes before it is set"},
-    [410] = {"must-ignored", "a task runs on a worker that is none of those that it names"},
+    [410] = {"must-ignored", "a task runs on a worker that it does not name"},
     [421] = {"retry-alone", "what failed before a task that is retried is not run again"},
     [780] = {"retry-untold", "what failed before what is retried is not told when it is well"},
     [430] = {"wall-ignored", "nothing ends at its time limit"},

@@ -273,7 +273,7 @@ static bool is_beyond(const struct sim *sim, const struct process *process,
     return declared && use_of(uses, count, process->id) > declared;
 }
 
-/* Above the highest threshold, a process is killed: the one that uses most memory among those that
+/* Above the highest threshold, a process is killed: the largest among those that
  * run a task; ranks of gangs only if there are no others. */
 static void check_killed(struct sim *sim, const struct host *host,
                          const struct gw_process_use *uses, uint32_t count)
@@ -307,7 +307,8 @@ static void check_killed(struct sim *sim, const struct host *host,
             continue;
         const struct process *other = most[process->rows.items[0].rank != GW_RANK_NONE];
         SIM_CHECK(sim, !other || use_of(uses, count, other->id) <= use_of(uses, count, process->id),
-                  "host %u is short of memory, and does not kill who uses most", host->number);
+                  "host %u is short of memory, and does not kill the largest process",
+                  host->number);
     }
 }
 

@@ -3,7 +3,7 @@
  *
  * There are four thresholds, as in Dask. Results in memory above `target` are spilled. Results are
  * also spilled if all memory in use, including that of processes, is above `spill`. Above `pause`
- * no new work starts. Above `terminate` the process that uses most memory is killed. The results
+ * no new work starts. Above `terminate` the largest process is killed. The results
  * that were used least recently are spilled first. A result that a runner was given is never
  * spilled, since this would free nothing.
  *
@@ -430,7 +430,7 @@ static struct gw_attempt_end oom_end(const struct gw_process *process, uint64_t 
     return end;
 }
 
-/* Kills a process if memory use is above `terminate`: the one that uses most. Only one process is
+/* Kills a process if memory use is above `terminate`: the largest. Only one process is
  * killed at a time. Idle runners are ended first. */
 static void terminate(struct gw_node_core *core)
 {
