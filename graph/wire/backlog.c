@@ -119,7 +119,7 @@ int gw_backlog_took(struct gw_backlog *backlog, uint64_t taken)
     return 0;
 }
 
-bool gw_backlog_can_mend(const struct gw_backlog *backlog, uint64_t taken)
+bool gw_backlog_can_reconnect(const struct gw_backlog *backlog, uint64_t taken)
 {
     return taken <= backlog->sent && backlog->sent - taken <= kept(backlog);
 }

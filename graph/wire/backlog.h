@@ -41,9 +41,9 @@ int gw_backlog_add(struct gw_backlog *backlog, const struct gw_message *message,
  * total. Returns GW_EPROTO if fewer messages were sent. */
 int gw_backlog_took(struct gw_backlog *backlog, uint64_t taken);
 
-/* gw_backlog_can_mend returns true if the backlog has all messages that a peer lacks which has
+/* gw_backlog_can_reconnect returns true if the backlog has all messages that a peer lacks which has
  * received `taken` messages. */
-bool gw_backlog_can_mend(const struct gw_backlog *backlog, uint64_t taken);
+bool gw_backlog_can_reconnect(const struct gw_backlog *backlog, uint64_t taken);
 
 /* gw_backlog_item returns message `number` (counted from 1), or NULL if it is not in the backlog.
  * The item is valid until the next call that changes the backlog. */

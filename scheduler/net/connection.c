@@ -232,8 +232,9 @@ void gw_connection_keep(struct gw_connection *connection)
     gw_link_keep_brisk(connection->link);
 }
 
-void gw_connection_mend(struct gw_connection *broken, const struct gw_connection *fresh,
-                        const struct gw_link_callbacks *callbacks, const struct gw_msg_hello *hello)
+void gw_connection_reconnect(struct gw_connection *broken, const struct gw_connection *fresh,
+                             const struct gw_link_callbacks *callbacks,
+                             const struct gw_msg_hello *hello)
 {
     const struct gw_link_callbacks deaf = {deaf_on_message, deaf_on_close, NULL};
     const struct gw_backlog_item *item;
@@ -250,8 +251,9 @@ void gw_connection_mend(struct gw_connection *broken, const struct gw_connection
     gw_link_hand_over(broken->link, callbacks);
     gw_link_keep_brisk(broken->link);
 
-    struct gw_message mended = {.type = GW_MESSAGE_mended, .mended.taken = broken->taken};
-    int rc = gw_link_send(broken->link, &mended, (struct gw_channel_fds){0});
+    struct gw_message reconnected = {.type = GW_MESSAGE_reconnected,
+                                     .reconnected.taken = broken->taken};
+    int rc = gw_link_send(broken->link, &reconnected, (struct gw_channel_fds){0});
     (void)gw_backlog_took(broken->backlog, hello->taken);
     for (uint64_t number = hello->taken + 1;
          rc == 0 && (item = gw_backlog_item(broken->backlog, number)); number++)

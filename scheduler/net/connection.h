@@ -81,12 +81,12 @@ int gw_connection_count(struct gw_connection *connection, const struct gw_messag
  */
 void gw_connection_keep(struct gw_connection *connection);
 
-/* gw_connection_mend continues the connection over the link of `fresh`, a new connection whose
+/* gw_connection_reconnect continues the connection over the link of `fresh`, a new connection whose
  * hello asked for this. All messages that the peer did not receive are sent again from the backlog.
  * Messages that still arrive on the old link are dropped. */
-void gw_connection_mend(struct gw_connection *broken, const struct gw_connection *fresh,
-                        const struct gw_link_callbacks *callbacks,
-                        const struct gw_msg_hello *hello);
+void gw_connection_reconnect(struct gw_connection *broken, const struct gw_connection *fresh,
+                             const struct gw_link_callbacks *callbacks,
+                             const struct gw_msg_hello *hello);
 
 /* gw_connection_log writes a line to the log about a message to a worker, if the message deserves
  * one. */

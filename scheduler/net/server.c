@@ -168,7 +168,7 @@ static void connection_on_given_up(uv_timer_t *timer)
 
 /* Returns true if the worker may reconnect: neither side closed the connection on purpose, so the
  * network between them broke. */
-static bool may_be_mended(const struct gw_connection *connection, const struct gw_error *error)
+static bool may_reconnect(const struct gw_connection *connection, const struct gw_error *error)
 {
     return !connection->server->closing && !connection->revoked && connection->backlog &&
            connection->worker && (error->code == GW_ECLOSED || error->code == GW_EIO) &&
@@ -180,7 +180,7 @@ static void link_on_close(struct gw_link *link, const struct gw_error *error, vo
     struct gw_connection *connection = arg;
     (void)link;
     connection->link_closed = true;
-    if (!may_be_mended(connection, error)) {
+    if (!may_reconnect(connection, error)) {
         connection_lose(connection, error);
         return;
     }
@@ -203,15 +203,15 @@ static struct gw_connection *find_broken(const struct gw_connection *fresh,
     size_t at = 0;
     uint64_t id, value;
     if (hello->secret.size != sizeof secret ||
-        gw_secrets_of_worker(&server->secrets, hello->mends, secret) < 0 ||
+        gw_secrets_of_worker(&server->secrets, hello->reconnects, secret) < 0 ||
         !gw_tls_secret_equals(secret, hello->secret.data))
         return NULL;
     while (gw_map_next(&server->connections, &at, &id, &value)) {
         struct gw_connection *connection = (struct gw_connection *)(uintptr_t)value;
-        if (connection != fresh && connection->worker == hello->mends && connection->backlog &&
+        if (connection != fresh && connection->worker == hello->reconnects && connection->backlog &&
             gw_connection_reachable(connection) && strcmp(connection->who, fresh->who) == 0)
             return hello->dialled > connection->dialled &&
-                           gw_backlog_can_mend(connection->backlog, hello->taken)
+                           gw_backlog_can_reconnect(connection->backlog, hello->taken)
                        ? connection
                        : NULL;
     }
@@ -223,17 +223,17 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
 
 /* Continues a worker's broken connection over the link of `fresh`, and frees `fresh`. The core does
  * not notice. */
-static int mend(struct gw_connection *fresh, const struct gw_msg_hello *hello,
-                struct gw_error *error)
+static int reconnect(struct gw_connection *fresh, const struct gw_msg_hello *hello,
+                     struct gw_error *error)
 {
     struct gw_connection *broken = find_broken(fresh, hello);
     if (!broken)
         return gw_error_set(error, GW_ENOENT, "worker %u has no connection to continue",
-                            hello->mends);
+                            hello->reconnects);
     const struct gw_link_callbacks callbacks = {link_on_message, link_on_close, broken};
     gw_log_info("worker %u has reconnected", broken->worker);
     uv_timer_stop(&broken->hello_timer);
-    gw_connection_mend(broken, fresh, &callbacks, hello);
+    gw_connection_reconnect(broken, fresh, &callbacks, hello);
     (void)gw_map_remove(&fresh->server->connections, fresh->id);
     gw_greetings_remove(&fresh->server->greetings, &fresh->greeting);
     uv_close((uv_handle_t *)&fresh->hello_timer, connection_on_timer_closed);
@@ -251,8 +251,8 @@ static int on_hello(struct gw_connection *connection, const struct gw_message *m
     int rc = gw_hello_take(&hello, connection, server->door, message, error);
     if (rc < 0)
         return rc;
-    if (message->hello.mends)
-        return mend(connection, &message->hello, error);
+    if (message->hello.reconnects)
+        return reconnect(connection, &message->hello, error);
     uv_timer_stop(&connection->hello_timer);
     gw_greetings_remove(&server->greetings, &connection->greeting);
     connection->role = hello.event.role;

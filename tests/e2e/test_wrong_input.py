@@ -155,10 +155,10 @@ class WrongInput(e2e.Case):
         folder = self.cluster()
         worker, = glob.glob(os.path.join(folder, "worker-*.sock"))
         first = b"\xa30.0\xa1x"  # everything that a hello of the first version contains
-        mends = first + b"\x00\x00\x01\xc4\x20" + bytes(32) + b"\x00"
+        hello = first + b"\x00\x00\x01\xc4\x20" + bytes(32) + b"\x00"
         for path, role, rest in ((folder + "/scheduler.sock", 1, first),
                                  (folder + "/scheduler.sock", 2, first),
-                                 (folder + "/scheduler.sock", 2, mends),
+                                 (folder + "/scheduler.sock", 2, hello),
                                  (worker, 3, first)):
             for protocol in (1, 99):
                 hello = bytes((0x99 if rest is first else 0x9e, 1, 0, 0, 0, protocol, role, 7))

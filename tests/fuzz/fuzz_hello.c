@@ -1,7 +1,7 @@
 /* What comes to a scheduler's doors, in front of a whole server: bytes at the unix socket, bytes at
  * the TCP port (records of a handshake), and frames behind a handshake that was made by a token of
- * each role, first of all hellos of all versions, roles, and connections that they say to mend. The
- * input's first byte chooses the door, its second the role.
+ * each role, first of all hellos of all versions, roles, and connections that they say to replace.
+ * The input's first byte chooses the door, its second the role.
  *
  * What holds beside "no report of a sanitizer" and the core's own invariants: who has said all that
  * it has to say is closed, and others are let in meanwhile. */
@@ -253,8 +253,8 @@ static size_t seed_frames(uint32_t i, uint8_t *data, size_t room)
         {.protocol = GW_PROTOCOL_LINK, .role = GW_ROLE_WORKER},
         {.protocol = GW_PROTOCOL_LINK - 1, .role = GW_ROLE_CLIENT},
         {.protocol = GW_PROTOCOL_LINK, .role = GW_ROLE_TASK, .attempt = 1},
-        {.protocol = GW_PROTOCOL_LINK, .role = GW_ROLE_WORKER, .mends = 1, .taken = 3},
-        {.protocol = GW_PROTOCOL_LINK + 1, .role = GW_ROLE_WORKER, .mends = 1},
+        {.protocol = GW_PROTOCOL_LINK, .role = GW_ROLE_WORKER, .reconnects = 1, .taken = 3},
+        {.protocol = GW_PROTOCOL_LINK + 1, .role = GW_ROLE_WORKER, .reconnects = 1},
         {.protocol = GW_PROTOCOL_LINK, .role = GW_ROLE_PEER},
     };
     static const uint32_t followers[] = {GW_MESSAGE_registration, GW_MESSAGE_query,
@@ -264,7 +264,7 @@ static size_t seed_frames(uint32_t i, uint8_t *data, size_t room)
     hello.hello = hellos[i % (sizeof hellos / sizeof *hellos)];
     hello.hello.version = "0.1.0";
     hello.hello.name = "somebody";
-    if (hello.hello.mends)
+    if (hello.hello.reconnects)
         hello.hello.secret = gw_fill_hash();
     struct gw_message next = gw_fill(followers[i % (sizeof followers / sizeof *followers)]);
     int rc = gw_message_encode(&hello, 0, &buffer);

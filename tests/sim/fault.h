@@ -137,7 +137,7 @@
     X(FOLDER_CHANGED, "change of a command's folder seen")                                         \
     X(LOSSES, "gang lost with its workers once too often")                                         \
     X(OVERTAKEN, "heartbeat passed other messages")                                                \
-    X(MENDED, "connection mended by another")                                                      \
+    X(RECONNECTED, "connection replaced by another")                                               \
     X(KEYED, "rank given its gang's key")                                                          \
     X(TRESPASS, "client reached for what is another user's")                                       \
     X(ADMIN, "admin cancelled what is another user's")                                             \

@@ -72,7 +72,7 @@ static const struct {
     [250] = {"lease-left", "the port of a gang that never went stays leased"},
     [161] = {"copy-early", "a worker says that it has a copy before it is there"},
     [162] = {"copy-goes-on", "a copy that is released while it is fetched is fetched all the same"},
-    [241] = {"mend-forgets", "a connection that is mended lacks a message"},
+    [241] = {"reconnect-forgets", "a connection that is reconnected lacks a message"},
     [240] = {"beat-counted", "what a heartbeat passed on its way is taken for old"},
     [230] = {"reservation-ignored", "what is reserved for a gang is given to whoever comes"},
     [231] = {"never-rises", "a gang that waits does not rise in the order"},

@@ -497,9 +497,10 @@ void sim_close(struct sim *sim, struct conn *conn, int from); /* closes a connec
 void sim_cut(struct sim *sim, struct conn *conn);
 /* sim_hold makes a connection deliver nothing until until_ns. */
 void sim_hold(const struct sim *sim, struct conn *conn, uint64_t until_ns);
-/* sim_mend_given_up checks that a worker has a reason to give up its connection to the scheduler.
+/* sim_reconnect_given_up checks that a worker has a reason to give up its connection to the
+ * scheduler.
  */
-void sim_mend_given_up(struct sim *sim, const struct conn *conn);
+void sim_reconnect_given_up(struct sim *sim, const struct conn *conn);
 struct conn *sim_conn_of(struct sim *sim, enum side side, const void *owner, uint64_t peer,
                          int *end);
 uint64_t sim_token(struct sim *sim, uint64_t content, uint64_t bytes);
@@ -511,8 +512,8 @@ struct packet sim_pack(struct sim *sim, const struct gw_message *message, const 
 void sim_packet_free(struct sim *sim, struct packet *packet, bool drop_tokens);
 void sim_conns_free(struct sim *sim);
 void sim_net_faults(struct sim *sim);
-/* sim_mend cuts a worker's connection and replaces it by a new one. */
-void sim_mend(struct sim *sim);
+/* sim_reconnect cuts a worker's connection and replaces it by a new one. */
+void sim_reconnect(struct sim *sim);
 
 /* -- host.c */
 void sim_host_start(struct sim *sim, struct host *host);

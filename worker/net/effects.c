@@ -10,7 +10,7 @@
 #include "worker/net/checkpoints/transfer.h"
 #include "worker/net/checkpoints/watch.h"
 #include "worker/net/link/host_link.h"
-#include "worker/net/link/mend.h"
+#include "worker/net/link/reconnect.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
@@ -78,7 +78,7 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
                     effect->message.gpu_drained.why);
     if (effect->message.type == GW_MESSAGE_heartbeat) {
         struct gw_message message = effect->message;
-        message.heartbeat.taken = gw_intake_forgettable(&host->mend.intake);
+        message.heartbeat.taken = gw_intake_forgettable(&host->reconnect.intake);
         gw_host_send(link, &message, fds, 0);
         return;
     }
@@ -243,8 +243,8 @@ static void effect_link(struct gw_host *host, const struct gw_effect *effect)
 static void effect_close(struct gw_host *host, uint64_t peer)
 {
     struct gw_host_link *link = gw_host_link_find(host, peer);
-    if (link && link == host->scheduler && host->mend.broken)
-        gw_mend_give_up(host);
+    if (link && link == host->scheduler && host->reconnect.broken)
+        gw_host_reconnect_give_up(host);
     else if (link && !link->closed)
         gw_link_close(link->link);
 }

@@ -18,7 +18,7 @@
 #include "worker/net/checkpoints/transfer.h"
 #include "worker/net/checkpoints/watch.h"
 #include "worker/net/effects.h"
-#include "worker/net/link/mend.h"
+#include "worker/net/link/reconnect.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/step.h"
 #include "worker/net/peers.h"
@@ -364,13 +364,13 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->transfers = gw_transfers_new(host);
     gw_orphaned_files_open(host);
     host->watches = gw_watches_new(host);
-    uv_timer_t *timers[] = {&host->tick,        &host->lazy, &host->reconnect,
+    uv_timer_t *timers[] = {&host->tick,        &host->lazy, &host->reconnect_timer,
                             &host->hello_timer, &host->beat, &host->sweep_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         (void)uv_timer_init(loop, timers[i]);
         timers[i]->data = host;
     }
-    gw_mend_init(host, gw_peers_link_gone);
+    gw_host_reconnect_init(host, gw_peers_link_gone);
     *opened = host;
     (void)gw_host_step(host,
                        &(struct gw_event){.type = GW_EVENT_START, .number = host->incarnation});
@@ -408,12 +408,12 @@ static void host_exit(struct gw_host *host)
     uv_close((uv_handle_t *)&host->tick, NULL);
     uv_close((uv_handle_t *)&host->lazy, NULL);
     uv_close((uv_handle_t *)&host->sweep_timer, NULL);
-    uv_close((uv_handle_t *)&host->reconnect, NULL);
+    uv_close((uv_handle_t *)&host->reconnect_timer, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
     uv_close((uv_handle_t *)&host->beat, NULL);
     gw_acceptor_close(host->acceptor);
     gw_task_socket_close(&host->task_socket);
-    gw_mend_close(host);
+    gw_host_reconnect_close(host);
     if (!host->options.peers)
         (void)unlink(host->peers_address);
 }
@@ -427,7 +427,7 @@ void gw_host_free(struct gw_host *host)
     gw_node_core_free(host->core);
     gw_orphaned_files_close(host);
     gw_keyring_deinit(&host->keyring);
-    gw_mend_deinit(host);
+    gw_host_reconnect_deinit(host);
     gw_tokens_deinit(&host->tokens);
     gw_map_deinit(&host->links);
     gw_map_deinit(&host->runners);

@@ -14,7 +14,7 @@
 #include "graph/wire/timeouts.h"
 #include "worker/net/checkpoints/transfer.h"
 #include "worker/net/link/host_link.h"
-#include "worker/net/link/mend.h"
+#include "worker/net/link/reconnect.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/shut_down.h"
 #include "worker/net/link/state.h"
@@ -56,16 +56,16 @@ void gw_peers_close(struct gw_host *host)
     size_t at = 0;
     uint64_t key, value;
     const struct gw_message words = {.type = GW_MESSAGE_refuse, .refuse = {0, host->last_words}};
-    if (host->last_words && host->scheduler && !host->mend.broken)
+    if (host->last_words && host->scheduler && !host->reconnect.broken)
         gw_host_send_scheduler(&words, host);
     while (gw_map_next(&host->links, &at, &key, &value)) {
         struct gw_host_link *link = (struct gw_host_link *)(uintptr_t)value;
-        if (!link->closed && !(link == host->scheduler && host->mend.broken))
+        if (!link->closed && !(link == host->scheduler && host->reconnect.broken))
             gw_link_close(link->link);
     }
-    if (host->mend.broken) {
-        host->mend.broken = false;
-        gw_peers_link_gone(host->scheduler, &host->mend.why);
+    if (host->reconnect.broken) {
+        host->reconnect.broken = false;
+        gw_peers_link_gone(host->scheduler, &host->reconnect.why);
     }
 }
 
@@ -79,7 +79,7 @@ static void reconnect_on_timer(uv_timer_t *timer)
 
 static void reconnect_later(struct gw_host *host, uint64_t pause_ms_max)
 {
-    (void)uv_timer_start(&host->reconnect, reconnect_on_timer, host->reconnect_ms, 0);
+    (void)uv_timer_start(&host->reconnect_timer, reconnect_on_timer, host->reconnect_ms, 0);
     host->reconnect_ms *= 2;
     if (host->reconnect_ms > pause_ms_max)
         host->reconnect_ms = pause_ms_max;
@@ -169,7 +169,7 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
         gw_shut_down(host);
     } else if (welcomed || !host->options.connect) {
         host->reconnect_ms = RECONNECT_MS_FIRST;
-        (void)uv_timer_start(&host->reconnect, reconnect_on_timer, 0, 0);
+        (void)uv_timer_start(&host->reconnect_timer, reconnect_on_timer, 0, 0);
     } else { /* connecting itself failed */
         gw_host_link_say_absent(host, error);
         reconnect_later(host, pause_ms_max(host, error));
@@ -220,9 +220,9 @@ void gw_peers_on_close(struct gw_link *handle, const struct gw_error *error, voi
     struct gw_host_link *link = arg;
     struct gw_host *host = link->host;
     (void)handle;
-    if (link == host->mend.second)
-        gw_mend_on_second_closed(host, error);
-    if (link == host->scheduler && gw_mend_on_broken(host, error))
+    if (link == host->reconnect.second)
+        gw_host_reconnect_on_second_closed(host, error);
+    if (link == host->scheduler && gw_host_reconnect_on_broken(host, error))
         return;
     gw_peers_link_gone(link, error);
 }
@@ -357,13 +357,13 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
             on_peer_hello(link, message);
         return;
     }
-    if (link == host->mend.second) {
+    if (link == host->reconnect.second) {
         for (uint8_t i = 0; i < fd_count; i++)
             close(fds[i]);
-        gw_mend_on_second(host, message);
+        gw_host_reconnect_on_second(host, message);
         return;
     }
-    int seen = link == host->scheduler ? gw_mend_on_message(host, message) : 0;
+    int seen = link == host->scheduler ? gw_host_reconnect_on_message(host, message) : 0;
     if (seen < 0) {
         for (uint8_t i = 0; i < fd_count; i++)
             close(fds[i]);
@@ -406,7 +406,7 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
         host->refused_ns = host->alone_ns = 0;
         tell_alive(host, true);
         host->orphan_said = false;
-        (void)uv_timer_stop(&host->reconnect);
+        (void)uv_timer_stop(&host->reconnect_timer);
         say_ready(host);
         gw_cache_reconnected(host->cache);
         gw_orphaned_files_tell(host);
@@ -450,7 +450,7 @@ void gw_peers_connect_scheduler(struct gw_host *host)
     link->told_core = true;
     gw_host_link_say_hello(link, GW_ROLE_WORKER);
     if (link->transport)
-        (void)uv_timer_start(&host->reconnect, welcome_on_timer, WELCOME_MS_MAX, 0);
+        (void)uv_timer_start(&host->reconnect_timer, welcome_on_timer, WELCOME_MS_MAX, 0);
     (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
                                                 .peer = {link->id},
                                                 .uid = geteuid(),

@@ -133,7 +133,7 @@ static void reopen(const struct gw_output *output, int i)
 
 /* Restores streams that a task has closed or replaced. Such a file must not get the output of later
  * tasks, and must not be truncated by the runner. */
-static void mend(struct gw_output *output)
+static void reconnect(struct gw_output *output)
 {
     for (int i = 0; i < 2; i++) {
         struct stat status;
@@ -197,7 +197,7 @@ static bool maybe_written(struct gw_output *output, uint64_t ran_ns)
     if (short_one && !ferror_unlocked(stdout) && !ferror_unlocked(stderr))
         return false;
     output->asked = true;
-    mend(output);
+    reconnect(output);
     if (output->notify < 0 || ioctl(output->notify, FIONREAD, &bytes) < 0)
         return output->captured[0] || output->captured[1];
     while (bytes > 0 && read(output->notify, events, sizeof events) == sizeof events)

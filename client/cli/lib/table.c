@@ -332,18 +332,18 @@ json_t *gw_table_json_string(const char *text, size_t bytes)
 {
     static const char replacement[] = "\xef\xbf\xbd";
     json_t *json = json_stringn(text, bytes);
-    char *mended = json ? NULL : malloc(3 * bytes + 1);
+    char *repaired = json ? NULL : malloc(3 * bytes + 1);
     size_t used = 0;
-    if (!mended)
+    if (!repaired)
         return json;
     for (size_t i = 0; i < bytes;) {
         size_t length = character((const unsigned char *)text + i, bytes - i);
-        memcpy(mended + used, length ? text + i : replacement, length ? length : 3);
+        memcpy(repaired + used, length ? text + i : replacement, length ? length : 3);
         used += length ? length : 3;
         i += length ? length : 1;
     }
-    json = json_stringn(mended, used);
-    free(mended);
+    json = json_stringn(repaired, used);
+    free(repaired);
     return json;
 }
 
@@ -352,11 +352,11 @@ static json_t *json_of(const struct gw_value *value);
 /* Sets a key of an object, and takes ownership of the item. */
 static int set_key(json_t *json, const char *key, json_t *item)
 {
-    json_t *mended = gw_table_json_string(key, strlen(key));
-    int rc = mended ? json_object_set_new(json, json_string_value(mended), item) : GW_ENOMEM;
-    if (!mended)
+    json_t *repaired = gw_table_json_string(key, strlen(key));
+    int rc = repaired ? json_object_set_new(json, json_string_value(repaired), item) : GW_ENOMEM;
+    if (!repaired)
         json_decref(item);
-    json_decref(mended);
+    json_decref(repaired);
     return rc;
 }
 

@@ -5,7 +5,7 @@
 #include "tests/sim/sim.h"
 
 /* sim_drain_plan has the admin drain GPUs and give them back, in some seeds. sim_drain_ask: it asks
- * for that; the GPU is mended by then. */
+ * for that; the GPU is replaced by then. */
 void sim_drain_plan(struct sim *sim);
 void sim_drain_ask(struct sim *sim, struct host *host, uint32_t number, bool drain);
 

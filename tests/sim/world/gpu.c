@@ -226,7 +226,7 @@ static bool is_held(const struct host *host, uint32_t gpu)
 
 /* The admin has repaired a GPU and undrains it. Workers that share the machine have the same GPU
  * under the same name. */
-static void on_mended(struct sim *sim, void *arg)
+static void on_reconnected(struct sim *sim, void *arg)
 {
     struct look look = *(struct look *)arg;
     free(arg);
@@ -234,12 +234,12 @@ static void on_mended(struct sim *sim, void *arg)
         sim_drain_ask(sim, look.host, look.number, false);
 }
 
-static void plan_mending(struct sim *sim, struct host *host, uint32_t number)
+static void plan_reconnect(struct sim *sim, struct host *host, uint32_t number)
 {
     struct look *look = malloc(sizeof *look);
     GW_MUST_PTR(look);
     *look = (struct look){.host = host, .incarnation = host->incarnation, .number = number};
-    sim_plan_own(sim, SECOND, on_mended, look, sim_drop);
+    sim_plan_own(sim, SECOND, on_reconnected, look, sim_drop);
 }
 
 /* The first GPU of host 0 never fails, and in some worlds no GPU that several hosts offer. So all
@@ -264,6 +264,6 @@ void sim_gpu_faults(struct sim *sim)
         gpu->lost = sim_chance(sim, 50);
         gpu->xid = gpu->lost ? 0 : 79;
         if (sim->seed % 8 == 5) /* in other seeds errors are not cleared */
-            plan_mending(sim, host, number);
+            plan_reconnect(sim, host, number);
     }
 }

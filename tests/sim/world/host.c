@@ -218,7 +218,7 @@ static void execute_close(struct sim *sim, struct host *host, uint64_t peer)
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, peer, &end);
     if (conn && conn == host->scheduler) { /* messages that still arrive are dropped */
         if (conn->id == host->welcomed)
-            sim_mend_given_up(sim, conn);
+            sim_reconnect_given_up(sim, conn);
         host->keep_seen = UINT64_MAX;
         gw_array_clear(&host->keepings);
     }

@@ -393,7 +393,7 @@ static void on_faults(struct sim *sim, void *arg)
     sim_net_faults(sim);
     sim_gpu_faults(sim);
     if (sim_chance(sim, 5))
-        sim_mend(sim);
+        sim_reconnect(sim);
     if (sim_chance(sim, 4))
         sim_host_kill(sim, &sim->hosts[sim_below(sim, sim->host_count)]);
     if (sim_chance(sim, 15)) {

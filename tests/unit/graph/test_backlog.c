@@ -35,16 +35,16 @@ static uint64_t job_of(const struct gw_backlog_item *item)
 static void backlog_holds_unacknowledged_messages(void **state)
 {
     struct gw_backlog *backlog = gw_backlog_new();
-    assert_true(gw_backlog_can_mend(backlog, 0));
-    assert_false(gw_backlog_can_mend(backlog, 1));
+    assert_true(gw_backlog_can_reconnect(backlog, 0));
+    assert_false(gw_backlog_can_reconnect(backlog, 1));
     assert_null(gw_backlog_item(backlog, 1));
     for (uint64_t i = 1; i <= 100; i++)
         assert_int_equal(job_of(add(backlog, i, -1)), i);
     uint64_t upto = 1; /* sent */
     for (uint64_t taken = 0; taken <= 100; taken += upto++ % 3) {
         assert_int_equal(gw_backlog_took(backlog, taken), 0);
-        assert_true(gw_backlog_can_mend(backlog, taken));
-        assert_true(taken == 0 || !gw_backlog_can_mend(backlog, taken - 1));
+        assert_true(gw_backlog_can_reconnect(backlog, taken));
+        assert_true(taken == 0 || !gw_backlog_can_reconnect(backlog, taken - 1));
         assert_null(gw_backlog_item(backlog, taken));
         for (uint64_t i = taken + 1; i <= 100; i++)
             assert_int_equal(job_of(gw_backlog_item(backlog, i)), i);
@@ -75,14 +75,14 @@ static void full_backlog_drops_its_oldest_messages(void **state)
     const struct gw_backlog_item *item;
     for (int i = 0; i < MESSAGES; i++)
         assert_int_equal(gw_backlog_add(backlog, &message, NULL, 0, &item), 0);
-    assert_true(gw_backlog_can_mend(backlog, 20));
-    assert_false(gw_backlog_can_mend(backlog, 10));
+    assert_true(gw_backlog_can_reconnect(backlog, 20));
+    assert_false(gw_backlog_can_reconnect(backlog, 10));
     assert_null(gw_backlog_item(backlog, 10));
     assert_non_null(gw_backlog_item(backlog, 21));
     message.log_data.data.size = 2 * MB;
     assert_int_equal(gw_backlog_add(backlog, &message, NULL, 0, &item), GW_ELIMIT);
-    assert_true(gw_backlog_can_mend(backlog, MESSAGES)); /* nothing was added */
-    assert_false(gw_backlog_can_mend(backlog, MESSAGES + 1));
+    assert_true(gw_backlog_can_reconnect(backlog, MESSAGES)); /* nothing was added */
+    assert_false(gw_backlog_can_reconnect(backlog, MESSAGES + 1));
     free(blob);
     gw_backlog_free(backlog);
 }
@@ -105,7 +105,7 @@ static void backlog_duplicates_and_closes_descriptors(void **state)
         (void)add(backlog, i, fd);
     close(fd);
     assert_true(count_descriptors() <= before + 512);
-    assert_false(gw_backlog_can_mend(backlog, 1));
+    assert_false(gw_backlog_can_reconnect(backlog, 1));
     gw_backlog_free(backlog);
     assert_int_equal(count_descriptors(), before);
 }

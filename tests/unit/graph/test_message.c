@@ -188,7 +188,7 @@ static void hello_of_any_version_can_be_decoded(void **state)
         assert_int_equal(message.hello.protocol, 1);
         assert_string_equal(message.hello.version, "0.0");
         assert_string_equal(message.hello.name, "w");
-        assert_int_equal(message.hello.mends, 0);
+        assert_int_equal(message.hello.reconnects, 0);
         assert_int_equal(message.hello.secret.size, 0);
         gw_arena_deinit(&arena);
     }

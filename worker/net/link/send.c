@@ -67,29 +67,29 @@ static void look_at_queue(struct gw_host_link *link, bool beat)
 static int send_counted(struct gw_host *host, const struct gw_message *message, const int *fds,
                         uint8_t count)
 {
-    struct gw_mend *mend = &host->mend;
+    struct gw_host_reconnect *reconnect = &host->reconnect;
     const struct gw_backlog_item *item;
-    int rc = gw_backlog_add(mend->backlog, message, fds, count, &item);
-    return rc < 0 || mend->broken ? rc : gw_host_send_frame(host->scheduler, item);
+    int rc = gw_backlog_add(reconnect->backlog, message, fds, count, &item);
+    return rc < 0 || reconnect->broken ? rc : gw_host_send_frame(host->scheduler, item);
 }
 
 void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
                   uint8_t count)
 {
     int rc;
-    struct gw_mend *mend = &link->host->mend;
-    const bool scheduler = link == link->host->scheduler && mend->backlog;
+    struct gw_host_reconnect *reconnect = &link->host->reconnect;
+    const bool scheduler = link == link->host->scheduler && reconnect->backlog;
     if (scheduler && gw_backlog_counts(message))
         rc = send_counted(link->host, message, fds, count);
-    else if (scheduler && mend->broken)
+    else if (scheduler && reconnect->broken)
         return;
     else
         rc = gw_link_send_copies(link->link, message, fds, count);
     if (rc < 0)
         gw_log_error("cannot send %s: %s", gw_message_name(message->type), gw_error_text(rc));
-    if (scheduler && mend->broken) {
+    if (scheduler && reconnect->broken) {
         if (rc < 0)
-            (void)uv_timer_start(&mend->timer, mend->give_up, 0, 0);
+            (void)uv_timer_start(&reconnect->timer, reconnect->give_up, 0, 0);
     } else if (rc < 0) {
         gw_link_close(link->link);
     } else if (gw_link_queued_bytes(link->link) > QUEUED_BYTES_MAX) {
@@ -133,7 +133,7 @@ static void lazy_on_timer(uv_timer_t *timer)
 bool gw_host_send_lazily(struct gw_host_link *link, const struct gw_message *message)
 {
     struct gw_host *host = link->host;
-    if (link != host->scheduler || host->mend.backlog || gw_link_hold(link->link, message) < 0)
+    if (link != host->scheduler || host->reconnect.backlog || gw_link_hold(link->link, message) < 0)
         return false;
     if (!host->lazy_since_ns) {
         host->lazy_since_ns = gw_clock_now_ns();

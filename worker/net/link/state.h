@@ -103,8 +103,8 @@ struct gw_host_pending {
     uint8_t hash[GW_HASH_BYTES];
 };
 
-/* State of the reconnect to the scheduler. See mend.h. */
-struct gw_mend {
+/* State of the reconnect to the scheduler. See reconnect.h. */
+struct gw_host_reconnect {
     struct gw_host *host;
     /* Messages sent and not confirmed; NULL: reconnect is not possible */
     struct gw_backlog *backlog;
@@ -173,7 +173,7 @@ struct gw_host {
     uint64_t room_seen_ns;  /* when the disk of the output last had free space; 0: not checked */
     uint64_t lazy_since_ns; /* when the first message was held back; 0: none is held back */
     uint64_t armed_ns;
-    uv_timer_t reconnect;
+    uv_timer_t reconnect_timer;
     uint64_t reconnect_ms;
     uint64_t refused_ns; /* since when connecting is refused; 0: it is not */
     uint64_t alone_ns;   /* since when it has no scheduler; 0: it has one */
@@ -198,7 +198,7 @@ struct gw_host {
     struct gw_keyring keyring;
     struct gw_relays relays;
     struct gw_task_socket task_socket;
-    struct gw_mend mend;
+    struct gw_host_reconnect reconnect;
 };
 
 #endif

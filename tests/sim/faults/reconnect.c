@@ -21,7 +21,7 @@ static void lose_under_way(struct sim *sim, struct conn *conn, int to)
     conn->queue[to].count = kept;
 }
 
-void sim_mend(struct sim *sim)
+void sim_reconnect(struct sim *sim)
 {
     struct host *host = &sim->hosts[sim_below(sim, sim->host_count)];
     struct conn *conn = host->core ? host->scheduler : NULL;
@@ -31,15 +31,15 @@ void sim_mend(struct sim *sim)
     uint64_t silent_ns = MS + sim_below(sim, sim_chance(sim, 20) ? GW_BREAK_NS : 300 * MS);
     if (silent_ns > GW_BREAK_NS / 2 && sim_chance(sim, 50))
         silent_ns = GW_BREAK_NS - MS;
-    sim_fault(sim, FAULT_MENDED);
-    sim_log(sim, "the connection of host %u is cut, and mended after %llu ms", host->number,
+    sim_fault(sim, FAULT_RECONNECTED);
+    sim_log(sim, "the connection of host %u is cut, and reconnected after %llu ms", host->number,
             (unsigned long long)(silent_ns / MS));
     for (int to = 0; to < 2; to++)
         lose_under_way(sim, conn, to);
     sim_hold(sim, conn, sim->now_ns + silent_ns);
 }
 
-void sim_mend_given_up(struct sim *sim, const struct conn *conn)
+void sim_reconnect_given_up(struct sim *sim, const struct conn *conn)
 {
     SIM_CHECK(sim, conn->cut || conn->held_until_ns - conn->held_since_ns >= GW_BREAK_NS,
               "a worker gives its scheduler up after a break of %.3f s",
