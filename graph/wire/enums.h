@@ -17,7 +17,7 @@ enum gw_role {
     GW_ROLE_PEER = 3,
     GW_ROLE_RUNNER = 4,
     GW_ROLE_SCHEDULER = 5, /* these two send no hello: the worker's driver sets the role */
-    GW_ROLE_GUARDIAN = 6,
+    GW_ROLE_SUPERVISOR = 6,
     GW_ROLE_TASK = 7, /* a client inside a task; its worker sends hello for it */
 };
 

@@ -97,7 +97,7 @@ static double guarded(struct gw_channel *channel, const char *dir, int count)
         must(gw_channel_flush(channel) == 0, "flush");
         must(gw_channel_get(channel, true, &answer, fds, &fd_count, NULL) == 0, "get");
         must(answer.type != GW_MESSAGE_spawned || answer.spawned.code == 0, "spawned");
-        ended += answer.type == GW_MESSAGE_buried;
+        ended += answer.type == GW_MESSAGE_reaped;
     }
     gw_buffer_deinit(&arguments);
     gw_buffer_deinit(&env);

@@ -117,7 +117,7 @@ def pause():
     select.select([], [], [], AGAIN_S)
 
 
-def bury(mark):
+def kill_marked(mark):
     """Kills the processes of a mark, including those born meanwhile."""
     for _ in range(10):
         pids = pids_marked(mark)
@@ -260,7 +260,7 @@ class Case(unittest.TestCase):
         deadline = time.monotonic() + self.linger_s
         left = [(pid, command_of(pid)) for pid in pids_marked(self.mark)
                 if not wait_gone(pid, max(0, deadline - time.monotonic()))]
-        bury(self.mark)
+        kill_marked(self.mark)
         for process in self.started:
             process.popen.wait()
             process.popen.stdout.close()
@@ -382,7 +382,7 @@ class Case(unittest.TestCase):
 
 def main():
     """Runs the tests of the calling file; exits with 77 if all of them were skipped."""
-    Case.undertaker = Undertaker(bury)
+    Case.undertaker = Undertaker(kill_marked)
     result = unittest.main(verbosity=2, exit=False).result
     if result.wasSuccessful() and result.testsRun and len(result.skipped) == result.testsRun:
         sys.exit(77)

@@ -9,10 +9,10 @@ import signal
 
 
 class Undertaker:
-    """bury(mark) kills the processes of a mark, and waits for their end."""
+    """kill_marked(mark) kills the processes of a mark, and waits for their end."""
 
-    def __init__(self, bury):
-        self.bury = bury
+    def __init__(self, kill_marked):
+        self.kill_marked = kill_marked
         read_end, self.pipe = os.pipe()
         between = os.fork()
         if between:
@@ -45,5 +45,5 @@ class Undertaker:
                 last = line.strip()
         if last:
             mark, folder = last.split(" ", 1)
-            self.bury(mark)
+            self.kill_marked(mark)
             shutil.rmtree(folder, ignore_errors=True)

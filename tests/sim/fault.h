@@ -115,7 +115,7 @@
     X(CALL_AGAIN, "call run again by its retries")                                                 \
     X(PREEMPT, "gang started again by its user")                                                   \
     X(CRASH_BEHIND, "runner crashed in one behind those that had ended and were not told")         \
-    X(TURN, "command began where another was buried")                                              \
+    X(TURN, "command began when another was reaped")                                               \
     X(NOT_BEGUN, "command that waited for its turn was not begun")                                 \
     X(HOLD, "job paused")                                                                          \
     X(PAUSED, "gang returned because it was told to pause")                                        \

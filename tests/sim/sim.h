@@ -202,7 +202,7 @@ struct process {
     struct host *host;
     uint64_t id, peer, pid;
     uint64_t behind, begun_ns; /* process before it in the supervisor; 0: none */
-    bool runner, alive, up, link_open, hello, executing, burying, exited_told;
+    bool runner, alive, up, link_open, hello, executing, reaping, exited_told;
     uint64_t epoch;            /* incremented to cancel planned events */
     GW_ARRAY(struct row) rows; /* received and not reported; the first one runs */
     uint8_t rank_state;
@@ -290,7 +290,7 @@ struct host {
     struct gw_node_core *core; /* NULL: not running */
     struct gw_effects effects;
     unsigned executing; /* nesting depth of the execution of its effects */
-    uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
+    uint64_t incarnation, next_peer, supervisor_peer, supervisor_sent, tick_ns;
     uint64_t welcomed, welcomed_peer; /* connection of its welcome, and its peer name there */
     uint64_t orphan_ns;               /* how long it stays without a scheduler; 0: for long */
     uint32_t worker;                  /* its worker id */
@@ -549,7 +549,7 @@ bool sim_disk_crowded(const struct host *host);
 
 /* -- process.c */
 void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn);
-void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bury *bury);
+void sim_process_reap(struct sim *sim, struct host *host, const struct gw_msg_reap *reap);
 /* sim_process_take (runner_inbox.c) delivers a message to a runner. sim_process_went: its rank has
  * received gang_go. */
 void sim_process_take(struct sim *sim, struct process *process, const struct gw_effect *effect);

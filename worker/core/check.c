@@ -62,19 +62,19 @@ static uint32_t check_process(const struct gw_node_core *core, const struct gw_p
     assert(gw_process_find(core, process->id) == process);
     assert(process->state != GW_PROCESS_GONE);
     if (process->state == GW_PROCESS_IDLE)
-        assert(process->runner && process->hello && !process->queue.first && !process->burying);
-    if (process->state == GW_PROCESS_BURIED)
+        assert(process->runner && process->hello && !process->queue.first && !process->reaping);
+    if (process->state == GW_PROCESS_REAPED)
         assert(process->link); /* without a connection, its outcome was decided at once */
     assert(!process->lent || process->state != GW_PROCESS_IDLE);
     if (process->behind) /* a waiting command holds no slots before its turn comes */
         assert(process->behind->before == process && !process->slots && !process->runner);
     assert(!process->before || process->before->behind == process);
-    assert(!process->parked || process->state == GW_PROCESS_IDLE || process->burying ||
+    assert(!process->parked || process->state == GW_PROCESS_IDLE || process->reaping ||
            process->state == GW_PROCESS_EXITED);
-    if (process->state == GW_PROCESS_BURIED || process->lent || process->parked)
+    if (process->state == GW_PROCESS_REAPED || process->lent || process->parked)
         return 0;
     /* Count the slots of a process only if it needed free slots to start. */
-    if (process->state != GW_PROCESS_IDLE && !process->woke && !process->burying &&
+    if (process->state != GW_PROCESS_IDLE && !process->woke && !process->reaping &&
         process->state != GW_PROCESS_EXITED)
         *bound += process->slots;
     return process->slots;
@@ -86,7 +86,7 @@ static void check_pool(const struct gw_node_core *core, const struct gw_runner_p
     check_list(core, &pool->ready, GW_SM_NEXT(GW_ATTEMPT_READY));
     for (size_t i = 0; i < pool->runners.count; i++) {
         const struct gw_process *process = pool->runners.items[i];
-        assert(process->pool == pool && !process->burying);
+        assert(process->pool == pool && !process->reaping);
         assert(process->state <= GW_PROCESS_BUSY);
         assert(!process->starts ||
                (process->state == GW_PROCESS_STARTING && !process->queue.first));

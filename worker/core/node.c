@@ -195,8 +195,8 @@ static void on_open(struct gw_node_core *core, const struct gw_event *event)
         core->scheduler = link;
         core->registered = false;
         gw_gang_on_scheduler(core);
-    } else if (event->role == GW_ROLE_GUARDIAN) {
-        core->guardian = link;
+    } else if (event->role == GW_ROLE_SUPERVISOR) {
+        core->supervisor = link;
     } else if (event->role == GW_ROLE_RUNNER) {
         link->process = gw_process_find(core, event->number);
         if (link->process)
@@ -206,9 +206,9 @@ static void on_open(struct gw_node_core *core, const struct gw_event *event)
     }
 }
 
-static void on_guardian_close(struct gw_node_core *core)
+static void on_supervisor_close(struct gw_node_core *core)
 {
-    core->guardian = NULL;
+    core->supervisor = NULL;
     if (core->exited)
         return;
     if (core->scheduler) {
@@ -237,8 +237,8 @@ static void on_close(struct gw_node_core *core, const struct gw_event *event)
         gw_progress_throttle_on_queued(core, 0);
         gw_fetch_unkeep(core);
         gw_fetch_fail_worker(core, 0);
-    } else if (link == core->guardian) {
-        on_guardian_close(core);
+    } else if (link == core->supervisor) {
+        on_supervisor_close(core);
     } else if (link->process) {
         link->process->link = NULL;
         gw_process_outcome_on_close(core, link->process);
@@ -361,7 +361,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_event *event)
 {
     const struct gw_message *message = event->message;
-    if (!process || (process->burying && !is_in_time(message))) { /* too late */
+    if (!process || (process->reaping && !is_in_time(message))) { /* too late */
         drop_tokens(core, event);
         return 0;
     }
@@ -419,7 +419,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     }
 }
 
-static int on_guardian(struct gw_node_core *core, const struct gw_message *message)
+static int on_supervisor(struct gw_node_core *core, const struct gw_message *message)
 {
     /* This worker may have been stopped past the fence: then no attempt is charged for its end. */
     gw_shutdown_fence(core);
@@ -430,8 +430,8 @@ static int on_guardian(struct gw_node_core *core, const struct gw_message *messa
     case GW_MESSAGE_exited:
         gw_process_outcome_on_exited(core, &message->exited);
         return 0;
-    case GW_MESSAGE_buried:
-        gw_process_outcome_on_buried(core, &message->buried);
+    case GW_MESSAGE_reaped:
+        gw_process_outcome_on_reaped(core, &message->reaped);
         return 0;
     default:
         return GW_EPROTO;
@@ -463,8 +463,8 @@ static int on_message(struct gw_node_core *core, const struct gw_event *event)
         return 0;
     }
     drop_tokens(core, event);
-    if (link == core->guardian)
-        return on_guardian(core, message);
+    if (link == core->supervisor)
+        return on_supervisor(core, message);
     if (link->role == GW_ROLE_PEER && message->type == GW_MESSAGE_fetch) {
         gw_object_on_fetch(core, link, &message->fetch);
         return 0;

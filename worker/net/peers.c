@@ -199,7 +199,7 @@ void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error)
     if (link == host->supervisor)
         host->supervisor = NULL;
     if (!host->exiting && link->told_core) {
-        if (link->role == GW_ROLE_GUARDIAN) {
+        if (link->role == GW_ROLE_SUPERVISOR) {
             gw_log_error("the supervisor is gone: this worker shuts down");
             host->exit_code = EXIT_FAILURE;
         }
@@ -390,7 +390,7 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
         fd_count = 0;
     }
     bool welcome = link == host->scheduler && message->type == GW_MESSAGE_welcome;
-    uint64_t buried = message->type == GW_MESSAGE_buried    ? message->buried.process
+    uint64_t reaped = message->type == GW_MESSAGE_reaped    ? message->reaped.process
                       : message->type == GW_MESSAGE_spawned ? message->spawned.process
                                                             : 0;
     bool supervisor = link == host->supervisor;
@@ -398,8 +398,8 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
         gw_log_warn("a peer sent an unexpected message: %s", gw_message_name(message->type));
         refuse(link, GW_EPROTO, "unexpected message");
     }
-    if (supervisor && buried)
-        gw_runners_tidy(host, buried);
+    if (supervisor && reaped)
+        gw_runners_tidy(host, reaped);
     if (welcome && !host->exiting) {
         host->welcomed = host->was_welcomed = true;
         host->absent = (struct gw_complaint){0};

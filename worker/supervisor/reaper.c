@@ -2,7 +2,7 @@
  *
  * It is a child subreaper, so every orphan below it becomes its child. It has no descendants if
  * wait reports that it has no children. No scan is needed to know this, only to kill. Invariants:
- * `buried` is sent after `exited` and after wait has reported no children. A new process is
+ * `reaped` is sent after `exited` and after wait has reported no children. A new process is
  * accepted only then. The reaper has one thread, handles no signals, and reads them from a
  * descriptor. */
 #include "worker/supervisor/reaper.h"
@@ -277,25 +277,25 @@ static void reaper_on_read(struct reaper *reaper, const struct gw_msg_output_rea
         gw_capture_on_read(read->stream == 2 ? &reaper->err : &reaper->out, read->offset);
 }
 
-static void reaper_on_bury(struct reaper *reaper, const struct gw_msg_bury *bury)
+static void reaper_on_reap(struct reaper *reaper, const struct gw_msg_reap *reap)
 {
-    if (gw_turns_drop(&reaper->turns, bury->process)) {
-        reaper_return(reaper, bury->process, GW_ECANCELLED);
+    if (gw_turns_drop(&reaper->turns, reap->process)) {
+        reaper_return(reaper, reap->process, GW_ECANCELLED);
         return;
     }
     if (reaper->state == REAPER_IDLE || reaper->state == REAPER_EPILOG ||
-        reaper->process != bury->process || reaper->sweep_at_ns)
+        reaper->process != reap->process || reaper->sweep_at_ns)
         return;
     gw_capture_on_read(&reaper->out, UINT64_MAX); /* the last output need not wait for the reader */
     gw_capture_on_read(&reaper->err, UINT64_MAX);
     uint64_t now_ns = gw_clock_now_ns();
     uint64_t kill_at_ns =
-        bury->grace_ns < UINT64_MAX - now_ns ? now_ns + bury->grace_ns : UINT64_MAX;
-    if (bury->grace_ns == 0) {
+        reap->grace_ns < UINT64_MAX - now_ns ? now_ns + reap->grace_ns : UINT64_MAX;
+    if (reap->grace_ns == 0) {
         reaper_kill(reaper);
     } else if (reaper->kill_at_ns == 0) {
         reaper->kill_at_ns = kill_at_ns;
-        reaper_signal(reaper, bury->signal);
+        reaper_signal(reaper, reap->signal);
     } else if (kill_at_ns < reaper->kill_at_ns) {
         reaper->kill_at_ns = kill_at_ns;
     }
@@ -319,13 +319,13 @@ static void reaper_on_exit(struct reaper *reaper, int status)
     gw_sm_move(&reaper_sm, &reaper->state, REAPER_LEFT);
 }
 
-static void reaper_on_buried(struct reaper *reaper)
+static void reaper_on_reaped(struct reaper *reaper)
 {
     gw_capture_close(&reaper->out);
     gw_capture_close(&reaper->err);
     gw_sm_move(&reaper_sm, &reaper->state, REAPER_IDLE);
-    const struct gw_message message = {.type = GW_MESSAGE_buried,
-                                       .buried = {.process = reaper->process}};
+    const struct gw_message message = {.type = GW_MESSAGE_reaped,
+                                       .reaped = {.process = reaper->process}};
     reaper_send(reaper, &message);
     reaper_next(reaper);
 }
@@ -375,7 +375,7 @@ static void reaper_reap(struct reaper *reaper)
     if (reaper->state == REAPER_LEFT && !none_left && !reaper->sweep_at_ns)
         reaper_kill(reaper);
     if ((reaper->state == REAPER_LEFT || reaper->state == REAPER_EPILOG) && none_left)
-        reaper_on_buried(reaper);
+        reaper_on_reaped(reaper);
 }
 
 static void reaper_receive(struct reaper *reaper)
@@ -389,8 +389,8 @@ static void reaper_receive(struct reaper *reaper)
          read = false) { /* only one read, since poll reports again */
         if (message.type == GW_MESSAGE_spawn)
             reaper_on_spawn(reaper, &message.spawn, fd_count ? fds[0] : -1);
-        else if (message.type == GW_MESSAGE_bury)
-            reaper_on_bury(reaper, &message.bury);
+        else if (message.type == GW_MESSAGE_reap)
+            reaper_on_reap(reaper, &message.reap);
         else if (message.type == GW_MESSAGE_signal)
             reaper_on_signal(reaper, &message.signal);
         else if (message.type == GW_MESSAGE_output_read)

@@ -4,8 +4,8 @@
 #define GW_SUPERVISOR_REAPER_H
 
 /* gw_reaper_main turns a fork of the supervisor into a reaper. `fd` is its socket to the
- * supervisor. It receives `spawn` and `bury`, has one process at a time, and answers with
- * `spawned`, `exited` and `buried`. When the socket is closed, it ends after its last descendant.
+ * supervisor. It receives `spawn` and `reap`, has one process at a time, and answers with
+ * `spawned`, `exited` and `reaped`. When the socket is closed, it ends after its last descendant.
  * Does not return. */
 void gw_reaper_main(int fd) __attribute__((noreturn));
 

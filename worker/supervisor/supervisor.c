@@ -2,7 +2,7 @@
  *
  * Each process has a reaper of its own as its parent (reaper.h). Reapers are forked once and used
  * again. Invariants: a child of the supervisor is a reaper, or an orphan whose reaper was killed.
- * Such orphans are all killed. Until none is left, their processes are not reported as buried. If
+ * Such orphans are all killed. Until none is left, their processes are not reported as reaped. If
  * the worker is stopped or stuck in the kernel, its processes are killed before the scheduler
  * assigns the tasks elsewhere. While commands wait in a reaper, its messages are read late. They
  * stay in the socket, even if the reaper dies. The supervisor has one thread and blocks only in
@@ -222,7 +222,7 @@ static void ward_on_message(struct supervisor *supervisor, struct ward *ward,
         answer(supervisor, message);
         gw_sm_move(&ward_sm, &ward->state, WARD_ENDED);
         break;
-    case GW_MESSAGE_buried:
+    case GW_MESSAGE_reaped:
         answer(supervisor, message);
         ward_set_idle(supervisor, ward);
         break;
@@ -323,8 +323,8 @@ static void sweep_orphans(struct supervisor *supervisor)
         return;
     supervisor->quiet = alive ? 0 : supervisor->quiet + 1;
     for (size_t i = 0; supervisor->quiet >= 2 && i < supervisor->orphaned.count; i++) {
-        const struct gw_message message = {.type = GW_MESSAGE_buried,
-                                           .buried = {.process = supervisor->orphaned.items[i]}};
+        const struct gw_message message = {.type = GW_MESSAGE_reaped,
+                                           .reaped = {.process = supervisor->orphaned.items[i]}};
         answer(supervisor, &message);
     }
     if (supervisor->quiet >= 2)
@@ -405,8 +405,8 @@ static void worker_receive(struct supervisor *supervisor)
             on_spawn(supervisor, &message, passed);
             continue;
         }
-        if (message.type == GW_MESSAGE_bury)
-            pass_on(supervisor, &message, message.bury.process);
+        if (message.type == GW_MESSAGE_reap)
+            pass_on(supervisor, &message, message.reap.process);
         else if (message.type == GW_MESSAGE_signal)
             pass_on(supervisor, &message, message.signal.process);
         else if (message.type == GW_MESSAGE_output_read)
@@ -447,8 +447,8 @@ static void count_silence(struct supervisor *supervisor)
     size_t at = 0;
     uint64_t process, ward;
     while (gw_map_next(&supervisor->by_process, &at, &process, &ward)) {
-        const struct gw_message bury = {.type = GW_MESSAGE_bury, .bury = {.process = process}};
-        pass_on(supervisor, &bury, process);
+        const struct gw_message reap = {.type = GW_MESSAGE_reap, .reap = {.process = process}};
+        pass_on(supervisor, &reap, process);
     }
 }
 
@@ -528,7 +528,7 @@ static void turn(struct supervisor *supervisor)
 /* Handles the end of the worker: reapers end their processes when their sockets close. When no
  * reaper is left, the remaining children are orphans of killed reapers, and waitid tells when none
  * is left. */
-static void bury_all(struct supervisor *supervisor)
+static void reap_all(struct supervisor *supervisor)
 {
     size_t at = 0;
     uint64_t pid, ward;
@@ -555,7 +555,7 @@ int gw_supervisor_main(int argc, char **argv)
     (void)prctl(PR_SET_NAME, "gangway-guard");
     while (!supervisor.closed)
         turn(&supervisor);
-    bury_all(&supervisor);
+    reap_all(&supervisor);
     if (argc > 1) /* a worker that ends normally tries this again and logs failures */
         (void)gw_dir_remove(argv[1], NULL);
 

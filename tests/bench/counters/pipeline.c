@@ -512,7 +512,7 @@ struct pipeline *pipeline_open(const char *name, enum role measured)
     enter(p, WORKER);
     node_step(p, (struct gw_event){.type = GW_EVENT_START, .number = 1});
     node_step(p, (struct gw_event){
-                     .type = GW_EVENT_OPEN, .peer = {PEER_SUPERVISOR}, .role = GW_ROLE_GUARDIAN});
+                     .type = GW_EVENT_OPEN, .peer = {PEER_SUPERVISOR}, .role = GW_ROLE_SUPERVISOR});
     node_step(p, (struct gw_event){
                      .type = GW_EVENT_OPEN, .peer = {PEER_SCHEDULER}, .role = GW_ROLE_SCHEDULER});
     leave(p);

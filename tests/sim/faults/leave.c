@@ -70,14 +70,14 @@ static void on_save(struct sim *sim, struct process *process)
 }
 
 /* Checks that every running task gets its own grace period, in which a rank may still save. */
-void sim_leave_buried(struct sim *sim, struct process *process, const struct gw_msg_bury *bury)
+void sim_leave_reaped(struct sim *sim, struct process *process, const struct gw_msg_reap *reap)
 {
     const struct leave *leave = &process->host->leave;
     if (!leave->begins || !process->executing || process->kill_ns || !process->rows.count)
         return;
-    SIM_CHECK(sim, bury->grace_ns == SIM_GRACE_NS,
+    SIM_CHECK(sim, reap->grace_ns == SIM_GRACE_NS,
               "a task of host %u, which is told to end, has %.3f s for that", process->host->number,
-              (double)bury->grace_ns / 1e9);
+              (double)reap->grace_ns / 1e9);
     if (process->rows.items[0].rank == 0)
         sim_process_later(sim, process, 1000, on_save);
 }

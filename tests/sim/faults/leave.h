@@ -9,10 +9,10 @@
 void sim_leave_plan(struct sim *sim);
 void sim_leave_exit(struct sim *sim, struct host *host);
 
-/* sim_leave_saved: a rank 0 has saved. sim_leave_buried: a process is told to end. sim_leave_says:
+/* sim_leave_saved: a rank 0 has saved. sim_leave_reaped: a process is told to end. sim_leave_says:
  * a worker sends a message to its scheduler. */
 void sim_leave_saved(struct sim *sim, const struct process *process);
-void sim_leave_buried(struct sim *sim, struct process *process, const struct gw_msg_bury *bury);
+void sim_leave_reaped(struct sim *sim, struct process *process, const struct gw_msg_reap *reap);
 void sim_leave_says(struct sim *sim, struct host *host, const struct gw_message *message);
 
 /* sim_leave_heard: the scheduler is about to receive a message of a worker. sim_leave_told: the

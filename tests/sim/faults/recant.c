@@ -81,7 +81,7 @@ static void check(struct sim *sim, const struct host *host)
         return;
     while (gw_map_next(&host->recanted, &at, &attempt, &actor)) {
         const struct process *process = long_one(host, actor);
-        SIM_CHECK(sim, !process || process->rows.items[0].attempt == attempt || process->burying,
+        SIM_CHECK(sim, !process || process->rows.items[0].attempt == attempt || process->reaping,
                   "a call that was cancelled waits for the one before it, which runs long");
     }
 }

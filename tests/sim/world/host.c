@@ -177,18 +177,18 @@ static void plan_reach(struct sim *sim, struct host *host, const struct gw_effec
 /* -- Effects -------------------------------------------------------------------------------------
  */
 
-static void to_guardian(struct sim *sim, struct host *host, const struct gw_message *message)
+static void to_supervisor(struct sim *sim, struct host *host, const struct gw_message *message)
 {
     if (message->type == GW_MESSAGE_spawn)
         sim_process_spawn(sim, host, &message->spawn);
-    else if (message->type == GW_MESSAGE_bury)
-        sim_process_bury(sim, host, &message->bury);
+    else if (message->type == GW_MESSAGE_reap)
+        sim_process_reap(sim, host, &message->reap);
 }
 
 static void execute_send(struct sim *sim, struct host *host, const struct gw_effect *effect)
 {
-    if (effect->peer.id == host->guardian_peer) {
-        to_guardian(sim, host, &effect->message);
+    if (effect->peer.id == host->supervisor_peer) {
+        to_supervisor(sim, host, &effect->message);
         return;
     }
     for (size_t i = 0; i < host->processes.count; i++)
@@ -434,14 +434,14 @@ void sim_host_start(struct sim *sim, struct host *host)
     host->core = gw_node_core_new(&options);
     host->incarnation++;
     host->tick_ns = UINT64_MAX;
-    host->guardian_peer = host->next_peer++;
-    host->guardian_sent = 0;
+    host->supervisor_peer = host->next_peer++;
+    host->supervisor_sent = 0;
     (void)sim_host_step(sim, host,
                         &(struct gw_event){.type = GW_EVENT_START, .number = host->incarnation});
     (void)sim_host_step(sim, host,
                         &(struct gw_event){.type = GW_EVENT_OPEN,
-                                           .peer = {host->guardian_peer},
-                                           .role = GW_ROLE_GUARDIAN});
+                                           .peer = {host->supervisor_peer},
+                                           .role = GW_ROLE_SUPERVISOR});
     sim_host_connect(sim, host);
     sim_disk_start(sim, host);
     sim_gpu_start(sim, host);

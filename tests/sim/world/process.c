@@ -134,9 +134,9 @@ void sim_process_anyhow(struct sim *sim, struct process *process, uint64_t in_ns
     plan(sim, process, in_ns, (struct later){.run = run_plain, .plain = run});
 }
 
-void sim_process_guardian(struct sim *sim, struct host *host, struct gw_message *message)
+void sim_process_supervisor(struct sim *sim, struct host *host, struct gw_message *message)
 {
-    say(sim, host, host->guardian_peer, &host->guardian_sent, message, NULL, 0);
+    say(sim, host, host->supervisor_peer, &host->supervisor_sent, message, NULL, 0);
 }
 
 /* -- Executing -----------------------------------------------------------------------------------
@@ -452,10 +452,10 @@ void sim_process_remove(struct sim *sim, struct process *process)
 }
 
 /* No descendant is left. */
-static void on_buried(struct sim *sim, struct process *process, const struct later *later)
+static void on_reaped(struct sim *sim, struct process *process, const struct later *later)
 {
     struct host *host = process->host;
-    struct gw_message message = {.type = GW_MESSAGE_buried, .buried = {process->id}};
+    struct gw_message message = {.type = GW_MESSAGE_reaped, .reaped = {process->id}};
     bool link = process->link_open;
     uint64_t peer = process->peer;
     sim_gpu_gone(sim, process);
@@ -464,7 +464,7 @@ static void on_buried(struct sim *sim, struct process *process, const struct lat
         (void)sim_host_step(sim, host, &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
         link = false;
     }
-    sim_process_guardian(sim, host, &message);
+    sim_process_supervisor(sim, host, &message);
     if (link)
         (void)sim_host_step(sim, host, &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
 }
@@ -495,12 +495,12 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
         sim_fault(sim, FAULT_ORPHAN);
         in_ns += sim_below(sim, 300 * MS);
     }
-    plan(sim, process, in_ns, (struct later){.epoch = process->epoch, .run = on_buried});
+    plan(sim, process, in_ns, (struct later){.epoch = process->epoch, .run = on_reaped});
     struct gw_message message = {
         .type = GW_MESSAGE_exited,
         .exited = {process->id, code, signal, oom, process->began, !process->kill_ns,
                    process->begun_ns ? sim->now_ns - process->begun_ns : 0}};
-    sim_process_guardian(sim, process->host, &message);
+    sim_process_supervisor(sim, process->host, &message);
 }
 
 static void on_killed(struct sim *sim, struct process *process, const struct later *later)
@@ -511,16 +511,16 @@ static void on_killed(struct sim *sim, struct process *process, const struct lat
 
 static void on_up(struct sim *sim, struct process *process, const struct later *later);
 
-void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bury *bury)
+void sim_process_reap(struct sim *sim, struct host *host, const struct gw_msg_reap *reap)
 {
     struct process *process = NULL;
     for (size_t i = 0; i < host->processes.count; i++)
-        if (host->processes.items[i]->id == bury->process)
+        if (host->processes.items[i]->id == reap->process)
             process = host->processes.items[i];
-    if (!process || !process->alive || sim_turn_bury(sim, process))
+    if (!process || !process->alive || sim_turn_reap(sim, process))
         return;
-    sim_leave_buried(sim, process, bury);
-    uint64_t kill_ns = sim->now_ns + bury->grace_ns;
+    sim_leave_reaped(sim, process, reap);
+    uint64_t kill_ns = sim->now_ns + reap->grace_ns;
     bool earlier = process->kill_ns && process->kill_ns <= kill_ns;
     if (!earlier)
         process->kill_ns = kill_ns;
@@ -529,7 +529,7 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
              (struct later){.epoch = ++process->epoch, .number = GW_ESTART, .run = on_up});
         return;
     }
-    if (process->rows.count && process->rows.items[0].work->preempted && bury->grace_ns == 50 * MS)
+    if (process->rows.count && process->rows.items[0].work->preempted && reap->grace_ns == 50 * MS)
         sim_fault(sim, FAULT_PREEMPT);
     bool deaf = process->stopped || (process->rows.count && process->rows.items[0].work->deaf &&
                                      (process->executing || process->rank_state == RANK_REPORTED));
@@ -544,7 +544,7 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
     if (process->rank_state != RANK_EXITED && process->rank_state != RANK_DEAF)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_DEAF);
     if (!earlier)
-        plan(sim, process, bury->grace_ns, (struct later){.signal = 9, .run = on_killed});
+        plan(sim, process, reap->grace_ns, (struct later){.signal = 9, .run = on_killed});
 }
 
 static void on_up(struct sim *sim, struct process *process, const struct later *later)
@@ -561,13 +561,13 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
         sim->some_did_not_start = true;
         spawned.spawned.text = "not found";
         sim_process_remove(sim, process);
-        sim_process_guardian(sim, host, &spawned);
+        sim_process_supervisor(sim, host, &spawned);
         if (link)
             (void)sim_host_step(sim, host,
                                 &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
         return;
     }
-    sim_process_guardian(sim, host, &spawned);
+    sim_process_supervisor(sim, host, &spawned);
     process = sim_process_find(host, pid);
     if (!host->core || !process || !process->alive)
         return;

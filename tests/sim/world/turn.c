@@ -21,7 +21,7 @@ static void refuse(struct sim *sim, struct process *process, int32_t code)
     struct gw_message message = {.type = GW_MESSAGE_spawned,
                                  .spawned = {process->id, 0, code, "not begun"}};
     sim_process_remove(sim, process);
-    sim_process_guardian(sim, host, &message);
+    sim_process_supervisor(sim, host, &message);
 }
 
 static void on_return(struct sim *sim, struct process *process)
@@ -60,7 +60,7 @@ void sim_turn_come(struct sim *sim, const struct process *process)
     sim_process_up(sim, next);
 }
 
-bool sim_turn_bury(struct sim *sim, struct process *process)
+bool sim_turn_reap(struct sim *sim, struct process *process)
 {
     if (process->behind)
         sim_process_later(sim, process, sim_below(sim, MS), on_cancel);

@@ -9,8 +9,8 @@
 bool sim_turn_wait(struct sim *sim, struct process *process, uint64_t behind);
 /* sim_turn_come: a process ends, and the process that waited for it starts. */
 void sim_turn_come(struct sim *sim, const struct process *process);
-/* sim_turn_bury: a waiting process is cancelled. It returns false if the process does not wait. */
-bool sim_turn_bury(struct sim *sim, struct process *process);
+/* sim_turn_reap: a waiting process is cancelled. It returns false if the process does not wait. */
+bool sim_turn_reap(struct sim *sim, struct process *process);
 /* sim_turn_lost: the supervisor of a process may die together with the process. */
 void sim_turn_lost(struct sim *sim, const struct process *process);
 
@@ -23,6 +23,6 @@ uint64_t sim_turn_work(const uint8_t *args, uint32_t bytes);
 /* Functions of process.c: */
 void sim_process_up(struct sim *sim, struct process *process);
 void sim_process_remove(struct sim *sim, struct process *process);
-void sim_process_guardian(struct sim *sim, struct host *host, struct gw_message *message);
+void sim_process_supervisor(struct sim *sim, struct host *host, struct gw_message *message);
 
 #endif

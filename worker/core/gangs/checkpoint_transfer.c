@@ -219,9 +219,9 @@ int gw_checkpoint_transfer_on_checkpointed(struct gw_node_core *core, struct gw_
 {
     const struct gw_attempt *run = process->queue.first;
     const bool runs = run && run->gang && run->attempt == checkpointed->attempt;
-    if (!runs && process->burying && process->led != checkpointed->attempt)
+    if (!runs && process->reaping && process->led != checkpointed->attempt)
         return 0; /* the attempt was given up at once */
-    if (!runs && !process->burying)
+    if (!runs && !process->reaping)
         return GW_EPROTO;
     gw_inactivity_timeout_end(core, process);
     if (core->registered)

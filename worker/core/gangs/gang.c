@@ -213,7 +213,7 @@ bool gw_gang_bars_mpi(const struct gw_process *process)
 void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text)
 {
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
-    if (!gw_gang_bars_mpi(process) || process->state != GW_PROCESS_BUSY || process->burying ||
+    if (!gw_gang_bars_mpi(process) || process->state != GW_PROCESS_BUSY || process->reaping ||
         !gw_attempt_executes(process->queue.first))
         return;
     end.exit_code = 126;

@@ -96,7 +96,7 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
  * is not charged then. */
 static bool by_order(const struct gw_process *process)
 {
-    return process->burying && !process->cut_off;
+    return process->reaping && !process->cut_off;
 }
 
 /* Returns the attempt in which a runner crashed. If the runner has said which attempt it began
@@ -147,7 +147,7 @@ static bool lacks_inputs(const struct gw_attempt *run)
 static void judge(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_attempt *run = process->queue.first;
-    if (process->runner && !process->hello && (!process->burying || process->trouble))
+    if (process->runner && !process->hello && (!process->reaping || process->trouble))
         start_failed(core, process);
     run = process->actor ? process->queue.first : crashed_in(core, process);
     if (process->actor) {
@@ -171,10 +171,10 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
     gw_process_free(core, process);
 }
 
-static void buried(struct gw_node_core *core, struct gw_process *process)
+static void reaped(struct gw_node_core *core, struct gw_process *process)
 {
     gw_process_leave_pool(process);
-    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BURIED);
+    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_REAPED);
     core->slots_used -= process->lent || process->parked ? 0 : process->slots;
     core->lent -= process->lent;
     process->lent = process->parked = false;
@@ -196,7 +196,7 @@ void gw_process_outcome_on_spawned(struct gw_node_core *core, const struct gw_ms
         free(process->trouble);
         process->trouble = gw_core_strdup(spawned->text);
         process->spawn_code = spawned->code;
-        buried(core, process);
+        reaped(core, process);
     } else if (process->state == GW_PROCESS_STARTING && !process->runner) {
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
     }
@@ -224,22 +224,22 @@ void gw_process_outcome_on_exited(struct gw_node_core *core, const struct gw_msg
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_EXITED);
 }
 
-void gw_process_outcome_on_buried(struct gw_node_core *core, const struct gw_msg_buried *message)
+void gw_process_outcome_on_reaped(struct gw_node_core *core, const struct gw_msg_reaped *message)
 {
     struct gw_process *process = gw_process_find(core, message->process);
-    if (!process || process->state == GW_PROCESS_BURIED)
+    if (!process || process->state == GW_PROCESS_REAPED)
         return;
     if (process->state !=
         GW_PROCESS_EXITED) /* the supervisor sends `exited` first; this line is a safeguard */
         gw_process_outcome_on_exited(core, &(struct gw_msg_exited){.process = message->process});
-    buried(core, process);
+    reaped(core, process);
 }
 
 void gw_process_outcome_on_close(struct gw_node_core *core, struct gw_process *process)
 {
-    if (process->state == GW_PROCESS_BURIED) {
+    if (process->state == GW_PROCESS_REAPED) {
         judge(core, process);
-    } else if (process->state != GW_PROCESS_EXITED && !process->burying) {
+    } else if (process->state != GW_PROCESS_EXITED && !process->reaping) {
         process->deadline_ns = core->now_ns + LINGER_LIMIT_NS;
         gw_process_leave_pool(process);
     }

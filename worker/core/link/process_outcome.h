@@ -6,7 +6,7 @@
 
 void gw_process_outcome_on_spawned(struct gw_node_core *core, const struct gw_msg_spawned *spawned);
 void gw_process_outcome_on_exited(struct gw_node_core *core, const struct gw_msg_exited *exited);
-void gw_process_outcome_on_buried(struct gw_node_core *core, const struct gw_msg_buried *buried);
+void gw_process_outcome_on_reaped(struct gw_node_core *core, const struct gw_msg_reaped *reaped);
 /* gw_process_outcome_on_close handles the end of a process's connection. */
 void gw_process_outcome_on_close(struct gw_node_core *core, struct gw_process *process);
 

@@ -77,7 +77,7 @@ static void drop(struct gw_node_core *core, bool at_once, uint64_t grace_ns_max)
         gw_workdir_outlive(core, process);
         if (run && run->gang && run->rank == 0 && !at_once)
             process->led = run->attempt;
-        gw_process_bury(core, process, at_once ? 0 : grace_of(process, grace_ns_max));
+        gw_process_reap(core, process, at_once ? 0 : grace_of(process, grace_ns_max));
     }
     gw_shutdown_free_runs(core);
     drop_gangs(core, at_once || grace_ns_max == 0);
@@ -113,7 +113,7 @@ void gw_shutdown_begin(struct gw_node_core *core, uint64_t grace_ns_max)
         return;
     }
     for (size_t i = 0; i < core->processes.count; i++)
-        if (core->processes.items[i]->state != GW_PROCESS_BURIED)
+        if (core->processes.items[i]->state != GW_PROCESS_REAPED)
             gw_process_hurry(core, core->processes.items[i],
                              grace_ns_max ? grace_ns_max : IDLE_GRACE_NS);
 }

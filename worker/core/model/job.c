@@ -57,7 +57,7 @@ static void tell_runners(struct gw_node_core *core, const struct gw_node_job *jo
         for (size_t i = 0; i < job->specs.count; i++)
             if (job->specs.items[i])
                 knows |= gw_map_remove(&process->specs, job->specs.items[i]->serial);
-        if (!knows || !process->link || process->burying)
+        if (!knows || !process->link || process->reaping)
             continue;
         process->spec_last = 0;
         gw_core_send(core, process->link, GW_MESSAGE_forget)->message.forget.job = job->id;

@@ -28,14 +28,14 @@ static const struct gw_sm_state process_states[] = {
     [GW_PROCESS_STARTING] = {"starting", GW_SM_NEXT(GW_PROCESS_IDLE) | GW_SM_NEXT(GW_PROCESS_BUSY) |
                                              GW_SM_NEXT(GW_PROCESS_ENDING) |
                                              GW_SM_NEXT(GW_PROCESS_EXITED) |
-                                             GW_SM_NEXT(GW_PROCESS_BURIED)},
+                                             GW_SM_NEXT(GW_PROCESS_REAPED)},
     [GW_PROCESS_IDLE] = {"idle", GW_SM_NEXT(GW_PROCESS_BUSY) | GW_SM_NEXT(GW_PROCESS_ENDING) |
                                      GW_SM_NEXT(GW_PROCESS_EXITED)},
     [GW_PROCESS_BUSY] = {"busy", GW_SM_NEXT(GW_PROCESS_IDLE) | GW_SM_NEXT(GW_PROCESS_ENDING) |
                                      GW_SM_NEXT(GW_PROCESS_EXITED)},
-    [GW_PROCESS_ENDING] = {"ending", GW_SM_NEXT(GW_PROCESS_EXITED) | GW_SM_NEXT(GW_PROCESS_BURIED)},
-    [GW_PROCESS_EXITED] = {"exited", GW_SM_NEXT(GW_PROCESS_BURIED)},
-    [GW_PROCESS_BURIED] = {"buried", GW_SM_NEXT(GW_PROCESS_GONE)},
+    [GW_PROCESS_ENDING] = {"ending", GW_SM_NEXT(GW_PROCESS_EXITED) | GW_SM_NEXT(GW_PROCESS_REAPED)},
+    [GW_PROCESS_EXITED] = {"exited", GW_SM_NEXT(GW_PROCESS_REAPED)},
+    [GW_PROCESS_REAPED] = {"reaped", GW_SM_NEXT(GW_PROCESS_GONE)},
     [GW_PROCESS_GONE] = {"gone", 0},
 };
 static const struct gw_sm_state gang_states[] = {

@@ -36,9 +36,9 @@ enum gw_process_state {
     GW_PROCESS_STARTING, /* spawn was sent; a runner has not sent its first message */
     GW_PROCESS_IDLE,     /* a runner without work */
     GW_PROCESS_BUSY,
-    GW_PROCESS_ENDING, /* the worker ordered its end (message bury) */
+    GW_PROCESS_ENDING, /* the worker ordered its end (message reap) */
     GW_PROCESS_EXITED, /* the process itself has exited, but descendants may still live */
-    GW_PROCESS_BURIED, /* reaped; messages that it sent may still arrive */
+    GW_PROCESS_REAPED, /* reaped; messages that it sent may still arrive */
     GW_PROCESS_GONE,
 };
 
@@ -326,7 +326,7 @@ struct gw_process {
     uint8_t state;
     uint32_t agains; /* program->agains when it was started */
     bool runner;
-    bool burying; /* the worker ordered its end, so its later results are ignored */
+    bool reaping; /* the worker ordered its end, so its later results are ignored */
     bool cut_off; /* the worker ordered the end because the link closed without an exit */
     uint64_t led; /* attempt that was given up while this process was its rank 0; 0: none */
     bool started_told;
@@ -480,7 +480,7 @@ struct gw_node_core {
     uint64_t now_ns, incarnation;
     struct gw_effects *effects; /* valid during a step */
 
-    struct gw_node_link *scheduler, *guardian;
+    struct gw_node_link *scheduler, *supervisor;
     bool registered, shutting_down, exited;
     struct gw_leave leave;
     uint64_t term, peer; /* for message envelopes, from the last welcome */

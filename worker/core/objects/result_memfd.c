@@ -100,7 +100,7 @@ static void tell_gone(struct gw_node_core *core, const struct gw_result_memfd *m
     struct gw_memfd_reader *reader;
     GW_ARRAY_EACH (&memfile->readers, reader) {
         const struct gw_process *process = gw_process_find(core, reader->process);
-        if (process && process->link && !process->burying)
+        if (process && process->link && !process->reaping)
             gw_core_send(core, process->link, GW_MESSAGE_memfile_gone)->message.memfile_gone =
                 (struct gw_msg_memfile_gone){memfile->number};
     }

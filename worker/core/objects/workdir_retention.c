@@ -44,7 +44,7 @@ static bool is_worth_it(struct gw_node_core *core, const struct gw_attempt *run)
     const struct gw_node_job *job = gw_core_job(core, run->job, false);
     return core->options.kept_bytes_max > 0 && process && process->exit_known && job &&
            job->specs.count > 0 &&
-           (!process->burying || process->unasked || run->end.outcome == GW_OUTCOME_TIMEOUT);
+           (!process->reaping || process->unasked || run->end.outcome == GW_OUTCOME_TIMEOUT);
 }
 
 bool gw_workdir_retention_take(struct gw_node_core *core, struct gw_attempt *run)

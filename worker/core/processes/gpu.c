@@ -101,12 +101,12 @@ static void end_runs(struct gw_node_core *core, uint32_t number)
 {
     for (size_t i = core->processes.count; i-- > 0;) {
         struct gw_process *process = core->processes.items[i];
-        if (!has(process->gpus, process->gpu_count, number) || process->burying)
+        if (!has(process->gpus, process->gpu_count, number) || process->reaping)
             continue;
         if (process->queue.first)
             gw_process_end_attempt(core, process->queue.first, lost_its_gpu(core, number), 0);
         else
-            gw_process_bury(core, process, 0);
+            gw_process_reap(core, process, 0);
     }
     for (struct gw_attempt *run = core->held.first, *next; run; run = next) {
         next = run->next;
@@ -258,7 +258,7 @@ static void evict(struct gw_node_core *core, const struct gw_runner_pool *but, c
             there = there || has(process->gpus, process->gpu_count, gpus[k]);
         if (there && process->state == GW_PROCESS_IDLE && process->pool != but &&
             !is_wanted(core, process->pool))
-            gw_process_bury(core, process, EVICT_GRACE_NS);
+            gw_process_reap(core, process, EVICT_GRACE_NS);
     }
 }
 

@@ -20,7 +20,7 @@ enum { MEASURES = 4 }; /* measurements per timeout */
 static uint64_t limit_of(const struct gw_process *process)
 {
     const struct gw_attempt *run = process->queue.first;
-    if (!run || !process->head_since_ns || process->burying ||
+    if (!run || !process->head_since_ns || process->reaping ||
         process->state == GW_PROCESS_EXITED || run->state == GW_ATTEMPT_ENDING)
         return 0;
     return run->spec->message.inactivity_timeout_ns;

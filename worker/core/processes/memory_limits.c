@@ -150,7 +150,7 @@ static bool end_idle(struct gw_node_core *core)
         struct gw_process *process = core->processes.items[i];
         if (process->state != GW_PROCESS_IDLE || !process->memory_bytes)
             continue;
-        gw_process_bury(core, process, 200 * MS);
+        gw_process_reap(core, process, 200 * MS);
         any = true;
     }
     return any;
@@ -441,7 +441,7 @@ static void terminate(struct gw_node_core *core)
     struct gw_process *most = NULL;
     for (size_t i = 0; i < core->processes.count; i++) {
         struct gw_process *process = core->processes.items[i];
-        if (process->burying || process->state != GW_PROCESS_BUSY || !process->queue.first ||
+        if (process->reaping || process->state != GW_PROCESS_BUSY || !process->queue.first ||
             process->memory_bytes < limit / VICTIM_PART)
             continue;
         if (!most || kills_rather(process, most))
@@ -477,10 +477,10 @@ static struct gw_attempt_end limit_end(const struct gw_process *process, uint64_
 static void limit(struct gw_node_core *core, struct gw_process *process)
 {
     uint64_t most = gw_memory_limits_of(process);
-    if (!most || process->memory_bytes <= most || process->burying)
+    if (!most || process->memory_bytes <= most || process->reaping)
         return;
     if (process->state == GW_PROCESS_IDLE) {
-        gw_process_bury(core, process, 200 * MS);
+        gw_process_reap(core, process, 200 * MS);
     } else if (process->state == GW_PROCESS_BUSY && process->queue.first) {
         core->memory.killing =
             process->id; /* wait for its memory before another process is killed */

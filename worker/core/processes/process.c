@@ -144,26 +144,26 @@ static uint32_t signal_of(const struct gw_process *process)
 
 void gw_process_signal(struct gw_node_core *core, const struct gw_process *process)
 {
-    if (core->guardian && !process->burying)
-        gw_core_send(core, core->guardian, GW_MESSAGE_signal)->message.signal =
+    if (core->supervisor && !process->reaping)
+        gw_core_send(core, core->supervisor, GW_MESSAGE_signal)->message.signal =
             (struct gw_msg_signal){process->id, signal_of(process)};
 }
 
 void gw_process_hurry(struct gw_node_core *core, const struct gw_process *process,
                       uint64_t grace_ns)
 {
-    if (core->guardian)
-        gw_core_send(core, core->guardian, GW_MESSAGE_bury)->message.bury =
-            (struct gw_msg_bury){process->id, grace_ns, signal_of(process)};
+    if (core->supervisor)
+        gw_core_send(core, core->supervisor, GW_MESSAGE_reap)->message.reap =
+            (struct gw_msg_reap){process->id, grace_ns, signal_of(process)};
 }
 
-void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns)
+void gw_process_reap(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns)
 {
-    if (process->state == GW_PROCESS_BURIED)
+    if (process->state == GW_PROCESS_REAPED)
         return;
-    if (!process->burying)
+    if (!process->reaping)
         gw_process_leave_pool(process);
-    process->burying = true;
+    process->reaping = true;
     process->deadline_ns = 0;
     if (process->state != GW_PROCESS_ENDING && process->state != GW_PROCESS_EXITED)
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_ENDING);
@@ -219,11 +219,11 @@ void gw_process_end_attempt(struct gw_node_core *core, struct gw_attempt *run,
     }
     if (run->state == GW_ATTEMPT_ENDING) {
         free(end.text);
-        gw_process_bury(core, run->process, grace_ns); /* the grace period may be shorter now */
+        gw_process_reap(core, run->process, grace_ns); /* the grace period may be shorter now */
         return;
     }
     struct gw_process *process = run->process;
-    if (process && process->state == GW_PROCESS_EXITED && !process->burying) {
+    if (process && process->state == GW_PROCESS_EXITED && !process->reaping) {
         free(end.text); /* the process ended by itself, and that is what will be reported */
         /* The process may have ended while it executed a later attempt. Then this attempt must not
          * run again. */
@@ -239,7 +239,7 @@ void gw_process_end_attempt(struct gw_node_core *core, struct gw_attempt *run,
     run->end = end;
     if (lives) {
         gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDING);
-        gw_process_bury(core, process, grace_ns);
+        gw_process_reap(core, process, grace_ns);
         return;
     }
     if (process) /* the starting runner stays, for other attempts */

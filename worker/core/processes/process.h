@@ -18,7 +18,7 @@ void gw_process_return(struct gw_node_core *core, struct gw_attempt *run);
  * queue. They go back to the front of their pool's queue in the same order. */
 void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
                         const struct gw_attempt *first);
-void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns);
+void gw_process_reap(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns);
 /* gw_process_signal sends a command and its descendants the signal that the user chose for ending
  * it. It does nothing else. */
 void gw_process_signal(struct gw_node_core *core, const struct gw_process *process);

@@ -106,7 +106,7 @@ struct gw_process *gw_spawn_process(struct gw_node_core *core, struct gw_runner_
         gw_process_give(core, process, run);
         process->head_since_ns = behind ? 0 : core->now_ns;
     }
-    struct gw_effect *effect = gw_core_send(core, core->guardian, GW_MESSAGE_spawn);
+    struct gw_effect *effect = gw_core_send(core, core->supervisor, GW_MESSAGE_spawn);
     effect->message.spawn = spawn;
     if (!pool && run->spec->speaks) {
         effect->number = run->attempt;
@@ -154,7 +154,7 @@ int gw_spawn_on_hello(struct gw_node_core *core, struct gw_process *process,
                                            ", this worker %d: build it with the libgangway of this "
                                            "version",
                                            hello->protocol, GW_PROTOCOL);
-        gw_process_bury(core, process, 0);
+        gw_process_reap(core, process, 0);
         return 0;
     }
     if (!read_functions(process->pool, hello->functions))

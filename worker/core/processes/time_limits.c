@@ -14,7 +14,7 @@
 static uint64_t time_limit_at(const struct gw_process *process)
 {
     const struct gw_attempt *run = process->queue.first;
-    if (!run || !process->head_since_ns || !run->spec->message.time_limit_ns || process->burying ||
+    if (!run || !process->head_since_ns || !run->spec->message.time_limit_ns || process->reaping ||
         process->state == GW_PROCESS_EXITED)
         return UINT64_MAX;
     uint64_t limit_ns = run->spec->message.time_limit_ns;
@@ -24,7 +24,7 @@ static uint64_t time_limit_at(const struct gw_process *process)
 
 static bool tells_started(const struct gw_process *process)
 {
-    return process->head_since_ns && !process->started_told && !process->burying &&
+    return process->head_since_ns && !process->started_told && !process->reaping &&
            process->state == GW_PROCESS_BUSY;
 }
 
@@ -32,7 +32,7 @@ static void too_late(struct gw_node_core *core, struct gw_process *process)
 {
     if (process->actor &&
         process->link) { /* the actor was told to release its state and did not do so in time */
-        gw_process_bury(core, process, 0);
+        gw_process_reap(core, process, 0);
         return;
     }
     if (!process->link && process->runner) {
@@ -43,7 +43,7 @@ static void too_late(struct gw_node_core *core, struct gw_process *process)
             gw_core_strdup("the program did not become a runner within 20 s: is gw_init the first "
                            "statement of its main, or was it stopped (SIGSTOP)?");
     }
-    gw_process_bury(core, process, 0);
+    gw_process_reap(core, process, 0);
 }
 
 static void tick(struct gw_node_core *core, struct gw_process *process)
@@ -54,7 +54,7 @@ static void tick(struct gw_node_core *core, struct gw_process *process)
     }
     if (process->state == GW_PROCESS_IDLE &&
         core->now_ns - process->idle_since_ns >= core->options.runner_idle_ns) {
-        gw_process_bury(core, process, IDLE_GRACE_NS);
+        gw_process_reap(core, process, IDLE_GRACE_NS);
         return;
     }
     struct gw_attempt *run = process->queue.first;

@@ -30,7 +30,7 @@ static uint32_t line_of(const struct gw_node_core *core, struct gw_process *proc
 {
     const struct gw_attempt *head = process->queue.first;
     uint32_t count = 0;
-    if (process->runner || process->state > GW_PROCESS_BUSY || process->burying || !head ||
+    if (process->runner || process->state > GW_PROCESS_BUSY || process->reaping || !head ||
         process->behind || head->state != GW_ATTEMPT_RUNNING || !is_short(head) ||
         process->slots != run->spec->slots || core->now_ns - process->head_since_ns > SHORT_NS)
         return TURNS_MAX;
@@ -99,6 +99,6 @@ void gw_turn_return(struct gw_node_core *core, struct gw_process *process)
         before = before->prev;
     gw_attempt_push_behind(&core->alone, before, run);
     core->slots_used -= process->slots;
-    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BURIED);
+    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_REAPED);
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_GONE);
 }

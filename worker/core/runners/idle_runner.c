@@ -35,7 +35,7 @@ bool gw_idle_runner_put(struct gw_node_core *core, struct gw_process *process)
         return false;
     struct gw_process *longest = longest_parked(core, &count);
     if (count >= core->options.slots)
-        gw_process_bury(core, longest, END_GRACE_NS);
+        gw_process_reap(core, longest, END_GRACE_NS);
     process->parked = true;
     core->slots_used -= process->slots;
     return true;

@@ -106,7 +106,7 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
         return 0;
     struct gw_attempt *run = executed(process, blocked->attempt, blocked->rank);
     if (!run &&
-        process->burying) /* a call of an actor that is being ended: the call was given back */
+        process->reaping) /* a call of an actor that is being ended: the call was given back */
         return 0;
     if (!run)
         return process->queue.first && process->queue.first->state == GW_ATTEMPT_ENDING ? 0

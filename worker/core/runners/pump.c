@@ -108,9 +108,9 @@ static bool make_room(struct gw_node_core *core, uint32_t slots)
 {
     int64_t coming = (int64_t)core->options.slots - core->slots_used;
     for (size_t i = 0; i < core->processes.count; i++)
-        if (core->processes.items[i]->burying && !core->processes.items[i]->lent &&
+        if (core->processes.items[i]->reaping && !core->processes.items[i]->lent &&
             !core->processes.items[i]->parked &&
-            core->processes.items[i]->state != GW_PROCESS_BURIED)
+            core->processes.items[i]->state != GW_PROCESS_REAPED)
             coming += core->processes.items[i]->slots;
     while (coming < (int64_t)slots) {
         struct gw_process *victim = NULL;
@@ -124,7 +124,7 @@ static bool make_room(struct gw_node_core *core, uint32_t slots)
             return false;
         coming += victim->slots;
         if (!gw_idle_runner_put(core, victim))
-            gw_process_bury(core, victim, EVICT_GRACE_NS);
+            gw_process_reap(core, victim, EVICT_GRACE_NS);
     }
     return true;
 }
@@ -220,7 +220,7 @@ static void refuse_adders(struct gw_node_core *core)
 
 bool gw_pump_begin(struct gw_node_core *core)
 {
-    if (!core->guardian || core->exited || core->shutting_down)
+    if (!core->supervisor || core->exited || core->shutting_down)
         return false;
     fail_programs(core);
     if (gw_memory_limits_refuses(core))

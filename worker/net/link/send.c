@@ -25,11 +25,11 @@ static void name_peer(const struct gw_host_link *link, char *name, size_t bytes)
 {
     struct ucred peer;
     char address[GW_ENDPOINT_TEXT_MAX] = "";
-    const char *what = link->role == GW_ROLE_SCHEDULER  ? "the scheduler"
-                       : link->role == GW_ROLE_GUARDIAN ? "the supervisor"
-                       : link->role == GW_ROLE_RUNNER   ? "a runner"
-                       : link->role == GW_ROLE_PEER     ? "another worker"
-                                                        : "a peer";
+    const char *what = link->role == GW_ROLE_SCHEDULER    ? "the scheduler"
+                       : link->role == GW_ROLE_SUPERVISOR ? "the supervisor"
+                       : link->role == GW_ROLE_RUNNER     ? "a runner"
+                       : link->role == GW_ROLE_PEER       ? "another worker"
+                                                          : "a peer";
     if (!link->transport && gw_link_peer(link->link, &peer) == 0)
         (void)snprintf(name, bytes, "%s, process %d,", what, (int)peer.pid);
     else if (gw_endpoint_peer(gw_link_fd(link->link), address), *address)

@@ -87,7 +87,7 @@ struct gw_host_link {
 
 /* A runner whose capture files must be removed after it is both reaped and closed. */
 struct gw_host_runner {
-    bool buried, closed;
+    bool reaped, closed;
     /* For a runner with an actor: shared page with the call that it began last */
     const uint64_t *began;
 };

@@ -169,14 +169,14 @@ static void move_capture(const struct gw_host *host, uint64_t process)
     }
 }
 
-static void mark(struct gw_host *host, uint64_t process, bool buried, bool closed)
+static void mark(struct gw_host *host, uint64_t process, bool reaped, bool closed)
 {
     struct gw_host_runner *runner = runner_of(host, process);
     if (!runner)
         return;
-    runner->buried |= buried;
+    runner->reaped |= reaped;
     runner->closed |= closed;
-    if (runner->buried && runner->closed)
+    if (runner->reaped && runner->closed)
         move_capture(host, process);
 }
 
@@ -219,14 +219,14 @@ const struct gw_message *gw_host_on_supervisor_message(struct gw_host *host,
     }
     if (message->type == GW_MESSAGE_spawned && message->spawned.code >= 0)
         gw_usage_add(host->usage, message->spawned.process, (pid_t)message->spawned.pid);
-    else if (message->type == GW_MESSAGE_buried)
-        gw_usage_remove(host->usage, message->buried.process);
-    if (message->type == GW_MESSAGE_buried)
-        gw_held_end(host, message->buried.process);
+    else if (message->type == GW_MESSAGE_reaped)
+        gw_usage_remove(host->usage, message->reaped.process);
+    if (message->type == GW_MESSAGE_reaped)
+        gw_held_end(host, message->reaped.process);
     else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)
         gw_held_end(host, message->spawned.process);
-    if (message->type == GW_MESSAGE_buried)
-        mark(host, message->buried.process, true, false);
+    if (message->type == GW_MESSAGE_reaped)
+        mark(host, message->reaped.process, true, false);
     else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)
         mark(host, message->spawned.process, true, false);
     return message;
@@ -243,7 +243,7 @@ void gw_runners_tidy(struct gw_host *host, uint64_t process)
 {
     char path[GW_NODE_PATH_MAX];
     struct gw_host_runner *runner = runner_of(host, process);
-    if (!runner || !runner->buried || !runner->closed)
+    if (!runner || !runner->reaped || !runner->closed)
         return;
     capture_paths(host, process, "out", path);
     (void)unlink(path);

@@ -63,12 +63,12 @@ int gw_supervisor_start(struct gw_host *host, struct gw_error *error)
         return gw_error_set(error, GW_EIO, "cannot start the supervisor: %s", uv_strerror(rc));
     }
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
-    host->supervisor = gw_host_link_new(host, pair[0], GW_ROLE_GUARDIAN);
+    host->supervisor = gw_host_link_new(host, pair[0], GW_ROLE_SUPERVISOR);
     if (!host->supervisor)
         return gw_error_set(error, GW_EIO, "cannot open the connection to the supervisor");
     (void)uv_timer_start(&host->beat, beat_on_timer, 0, BEAT_MS);
     host->supervisor->told_core = true;
     return gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
                                                  .peer = {host->supervisor->id},
-                                                 .role = GW_ROLE_GUARDIAN});
+                                                 .role = GW_ROLE_SUPERVISOR});
 }

@@ -26,7 +26,7 @@
 /* This bit marks the numbers of processes that the core does not know. */
 #define COMPANION (UINT64_C(1) << 63)
 
-enum { BURY_GRACE_MS = 1000 };
+enum { REAP_GRACE_MS = 1000 };
 enum { TUNNEL_STARTS, TUNNEL_STANDS, TUNNEL_CLOSING };
 
 struct tunnel {
@@ -122,9 +122,9 @@ static void end(struct tunnel *tunnel)
     tunnel->state = TUNNEL_CLOSING;
     (void)gw_map_remove(&tunnels->map, tunnel->id);
     if (tunnel->process && tunnels->host->supervisor) {
-        struct gw_message bury = {.type = GW_MESSAGE_bury};
-        bury.bury = (struct gw_msg_bury){tunnel->process, BURY_GRACE_MS * GW_NS_PER_MS, 0};
-        gw_host_send(tunnels->host->supervisor, &bury, NULL, 0);
+        struct gw_message reap = {.type = GW_MESSAGE_reap};
+        reap.reap = (struct gw_msg_reap){tunnel->process, REAP_GRACE_MS * GW_NS_PER_MS, 0};
+        gw_host_send(tunnels->host->supervisor, &reap, NULL, 0);
     }
     if (!tunnel->spent)
         uv_close(&tunnel->handle, tunnel_on_closed);
@@ -464,13 +464,13 @@ bool gw_tunnels_on_supervisor(struct gw_tunnels *tunnels, const struct gw_messag
 {
     uint64_t process = message->type == GW_MESSAGE_spawned  ? message->spawned.process
                        : message->type == GW_MESSAGE_exited ? message->exited.process
-                       : message->type == GW_MESSAGE_buried ? message->buried.process
+                       : message->type == GW_MESSAGE_reaped ? message->reaped.process
                                                             : 0;
     uint64_t id, value;
     struct gw_error error;
     bool cannot = message->type == GW_MESSAGE_spawned && message->spawned.code < 0;
     if (!(process & COMPANION)) {
-        if (cannot || message->type == GW_MESSAGE_buried)
+        if (cannot || message->type == GW_MESSAGE_reaped)
             drop_input(tunnels, process);
         return false;
     }
@@ -486,7 +486,7 @@ bool gw_tunnels_on_supervisor(struct gw_tunnels *tunnels, const struct gw_messag
         stand(tunnel);
     }
     /* The companion's last data is still being read */
-    if (cannot || message->type == GW_MESSAGE_buried)
+    if (cannot || message->type == GW_MESSAGE_reaped)
         (void)gw_map_remove(&tunnels->processes, process);
     return true;
 }

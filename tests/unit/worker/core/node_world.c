@@ -210,8 +210,8 @@ struct world *new_world_limited(uint32_t slots, const struct gw_node_options *me
     });
     w->now_ns = SECOND;
     raise_event(w, (struct gw_event){.type = GW_EVENT_START, .number = 77});
-    raise_event(
-        w, (struct gw_event){.type = GW_EVENT_OPEN, .peer = {GUARDIAN}, .role = GW_ROLE_GUARDIAN});
+    raise_event(w, (struct gw_event){
+                       .type = GW_EVENT_OPEN, .peer = {SUPERVISOR}, .role = GW_ROLE_SUPERVISOR});
     open_scheduler(w);
     return w;
 }
@@ -335,7 +335,7 @@ int finish(struct world *w, uint64_t process, uint64_t attempt, uint32_t rank, u
 void spawned(struct world *w, uint64_t process, int code, const char *text)
 {
     deliver(
-        w, GUARDIAN,
+        w, SUPERVISOR,
         (struct gw_message){.type = GW_MESSAGE_spawned, .spawned = {process, 1234, code, text}});
 }
 
@@ -346,15 +346,15 @@ void runner_closes(struct world *w, uint64_t process)
                            .type = GW_EVENT_CLOSE, .peer = {RUNNER + process}, .text = "closed"});
 }
 
-void bury(struct world *w, uint64_t process)
+void reap(struct world *w, uint64_t process)
 {
-    deliver(w, GUARDIAN, (struct gw_message){.type = GW_MESSAGE_buried, .buried = {process}});
+    deliver(w, SUPERVISOR, (struct gw_message){.type = GW_MESSAGE_reaped, .reaped = {process}});
 }
 
 void exits(struct world *w, uint64_t process, int exit_code, int signal)
 {
     deliver(
-        w, GUARDIAN,
+        w, SUPERVISOR,
         (struct gw_message){.type = GW_MESSAGE_exited, .exited = {process, exit_code, signal, 0}});
 }
 
@@ -362,7 +362,7 @@ void dies(struct world *w, uint64_t process, int exit_code, int signal)
 {
     exits(w, process, exit_code, signal);
     runner_closes(w, process);
-    bury(w, process);
+    reap(w, process);
 }
 
 void kill_attempt(struct world *w, uint64_t attempt, uint32_t reason)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEDULER = 1, GUARDIAN = 2, PEER = 3, RUNNER = 100 /* + process */ };
+enum { SCHEDULER = 1, SUPERVISOR = 2, PEER = 3, RUNNER = 100 /* + process */ };
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 
@@ -84,7 +84,7 @@ int finish(struct world *w, uint64_t process, uint64_t attempt, uint32_t rank, u
            uint64_t run_ns);
 void spawned(struct world *w, uint64_t process, int code, const char *text);
 void runner_closes(struct world *w, uint64_t process);
-void bury(struct world *w, uint64_t process);
+void reap(struct world *w, uint64_t process);
 void exits(struct world *w, uint64_t process, int exit_code, int signal);
 void dies(struct world *w, uint64_t process, int exit_code, int signal);
 void kill_attempt(struct world *w, uint64_t attempt, uint32_t reason);

@@ -153,7 +153,7 @@ static void memory_read_by_a_dead_runner_becomes_free(void **state)
     exits(w, 1, 0, 9);
     runner_closes(w, 1);
     assert_int_equal(memory_of(w).idle_bytes, 0); /* a descendant may read it */
-    bury(w, 1);
+    reap(w, 1);
     assert_int_equal(memory_of(w).idle_bytes, BYTES);
 }
 

@@ -227,7 +227,7 @@ static void paused_worker_runs_single_tasks_if_nothing_frees_memory(void **state
     forget_sent(w);
     measured(w, 1, 900000); /* an idle runner that has accumulated memory: it is ended */
     assert_int_equal(memory_of(w).state, GW_MEMORY_PAUSED);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 1);
     dies(w, 1, 0, 15);
     assert_int_equal(memory_of(w).state, GW_MEMORY_OPEN);
     raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .number = 900000});
@@ -316,10 +316,10 @@ static void largest_process_is_killed_above_the_terminate_threshold(void **state
     measured(w, 1, 300000);
     forget_sent(w);
     measured(w, 2, 700000);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 2);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 2);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.grace_ns, 0);
     measured(w, 1, 310000); /* one process at a time */
-    assert_null(sent(w, GW_MESSAGE_bury, 1));
+    assert_null(sent(w, GW_MESSAGE_reap, 1));
     dies(w, 2, 0, 9);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->attempt, 2);
@@ -342,10 +342,10 @@ static void task_above_its_memory_request_is_killed(void **state)
     hello(w, 1, GW_PROTOCOL);
     forget_sent(w);
     measured(w, 1, 200000);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     measured(w, 1, 524288);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.grace_ns, 0);
     dies(w, 1, 0, 9);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->outcome, GW_OUTCOME_OOM);
@@ -373,7 +373,7 @@ static void runner_is_reused_only_for_an_equal_memory_request(void **state)
     assert_non_null(sent(w, GW_MESSAGE_spawn, 0));
     forget_sent(w);
     measured(w, 1, 250000); /* an idle runner: no task counts it */
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 1);
     assert_null(sent(w, GW_MESSAGE_ended, 0));
     free_world(w);
 }
@@ -391,7 +391,7 @@ static void task_killed_because_of_stored_results_is_told_so(void **state)
     must_assign(w, (struct task){.attempt = 4, .index = 4});
     forget_sent(w);
     measured(w, 1, 60000);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 1);
     dies(w, 1, 0, 9);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->attempt, 4);

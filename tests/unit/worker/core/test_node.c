@@ -67,10 +67,10 @@ static void crash_counts_only_for_the_task_reported_as_executing(void **state)
     for (uint64_t attempt = 2; attempt < 7; attempt++)
         must_assign(w, (struct task){.attempt = attempt});
     forget_sent(w);
-    deliver(w, GUARDIAN,
+    deliver(w, SUPERVISOR,
             (struct gw_message){.type = GW_MESSAGE_exited,
                                 .exited = {.process = 1, .signal = 11, .executing = 5}});
-    bury(w, 1);
+    reap(w, 1);
     assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
     runner_closes(w, 1);
     const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
@@ -95,7 +95,7 @@ static void crash_counts_only_for_the_first_unfinished_task(void **state)
         must_assign(w, (struct task){.attempt = attempt});
     forget_sent(w);
     exits(w, 1, 0, 11);
-    bury(w, 1);
+    reap(w, 1);
     assert_null(sent(w, GW_MESSAGE_ended, 0)); /* a result may still be in the socket */
     assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
     runner_closes(w, 1);
@@ -133,12 +133,12 @@ static void supervisor_report_decides_how_a_closed_runner_ended(void **state)
         forget_sent(w);
         runner_closes(w, 1);
         tick(w, SECOND / 2);
-        assert_null(sent(w, GW_MESSAGE_bury, 0));
+        assert_null(sent(w, GW_MESSAGE_reap, 0));
         tick(w, SECOND / 2);
-        must_send(w, GW_MESSAGE_bury);
+        must_send(w, GW_MESSAGE_reap);
         assert_null(sent(w, GW_MESSAGE_ended, 0));
-        deliver(w, GUARDIAN, (struct gw_message){.type = GW_MESSAGE_exited, .exited = cases[i]});
-        bury(w, 1);
+        deliver(w, SUPERVISOR, (struct gw_message){.type = GW_MESSAGE_exited, .exited = cases[i]});
+        reap(w, 1);
         const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
         assert_int_equal(ended->attempt, i == 0 ? 3 : 2);
         assert_int_equal(ended->outcome, GW_OUTCOME_CRASHED);
@@ -225,17 +225,17 @@ static void runner_without_a_hello_is_killed_after_a_timeout(void **state)
     tick(w, 5 * SECOND);
     w->now_ns = gw_node_core_deadline_ns(w->core);
     forget_sent(w);
-    for (int i = 0; i < 10 && !sent(w, GW_MESSAGE_bury, 0); i++) {
+    for (int i = 0; i < 10 && !sent(w, GW_MESSAGE_reap, 0); i++) {
         uint64_t number = i + 100; /* the scheduler answers: no heartbeat timeout */
         tick(w, 2 * SECOND);
         const struct gw_message *beat = sent(w, GW_MESSAGE_heartbeat, 0);
         uint64_t echo = beat ? beat->heartbeat.number : 0;
         deliver(w, SCHEDULER,
                 (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {number, echo, 0}});
-        if (!sent(w, GW_MESSAGE_bury, 0))
+        if (!sent(w, GW_MESSAGE_reap, 0))
             forget_sent(w);
     }
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     dies(w, 1, 0, 9);
     assert_non_null(strstr(must_send(w, GW_MESSAGE_ended)->ended.text, "gw_init"));
     free_world(w);
@@ -291,7 +291,7 @@ static void slots_stay_occupied_until_the_process_is_reaped(void **state)
     spawned(w, 1, 0, "");
     exits(w, 1, 0, 0);
     assert_int_equal(w->processes, 1); /* a descendant may live */
-    bury(w, 1);
+    reap(w, 1);
     assert_int_equal(w->processes, 2);
     free_world(w);
 }
@@ -301,7 +301,7 @@ static void idle_runner_yields_its_slots_to_a_command(void **state)
     struct world *w = world_with_runner((struct gw_msg_spec){.slots = 2});
     send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .number = 1});
     must_assign(w, (struct task){.attempt = 2, .spec = 1});
-    assert_null(sent(w, GW_MESSAGE_bury, 0)); /* busy */
+    assert_null(sent(w, GW_MESSAGE_reap, 0)); /* busy */
     finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
     assert_int_equal(w->processes, 2); /* at once: it is parked (test_node_park.c) */
     free_world(w);
@@ -330,9 +330,9 @@ static void idle_runner_ends_after_a_minute(void **state)
     finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
     forget_sent(w);
     tick(w, 59 * SECOND);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     tick(w, 1 * SECOND);
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     dies(w, 1, 0, 15);
     assert_null(sent(w, GW_MESSAGE_ended, 0));
     free_world(w);
@@ -349,9 +349,9 @@ static void cancelled_task_is_killed_when_its_turn_comes(void **state)
         must_assign(w, (struct task){.attempt = attempt});
     forget_sent(w);
     kill_attempt(w, 3, GW_KILL_CANCEL); /* behind 2: killed when its turn comes */
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     finish(w, 1, 2, GW_RANK_NONE, 0, 1000);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 3 * SECOND);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.grace_ns, 3 * SECOND);
     assert_null(sent(w, GW_MESSAGE_ended, 0));
     dies(w, 1, 0, 15);
     const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
@@ -374,9 +374,9 @@ static void task_above_its_time_limit_is_ended_with_grace(void **state)
     tick(w, 20 * MS);
     assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_started)->started.attempt, 0), 1);
     tick(w, 4 * SECOND);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     tick(w, 1 * SECOND);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, SECOND);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.grace_ns, SECOND);
     dies(w, 1, 0, 15);
     assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome, GW_OUTCOME_TIMEOUT);
     free_world(w);
@@ -389,7 +389,7 @@ static void unlimited_task_is_not_ended(void **state)
     (void)state;
     forget_sent(w);
     tick(w, 4 * SECOND);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     free_world(w);
 }
 

@@ -170,7 +170,7 @@ static void started_actor_call_runs_to_its_end_despite_cancel(void **state)
     assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 1, 1), 0);
     says(w, 4, GW_BLOCKED_LONG);
     kill_attempt(w, 4, GW_KILL_CANCEL);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     assert_null(sent(w, GW_MESSAGE_ended, 0));
     assert_int_equal(finish(w, 1, 4, GW_RANK_NONE, 1, 1), 0);
     free_world(w);

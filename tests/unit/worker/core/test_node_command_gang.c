@@ -66,7 +66,7 @@ static void mpi_program_with_several_ranks_is_refused(void **state)
 {
     struct world *w = world_with_mpi(2);
     (void)state;
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 1);
     dies(w, 1, 0, 15);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->outcome, GW_OUTCOME_CANNOT_START);
@@ -74,7 +74,7 @@ static void mpi_program_with_several_ranks_is_refused(void **state)
     assert_string_equal(ended->text, "prog is an MPI program");
     free_world(w);
     w = world_with_mpi(1); /* rank 0 of 1 is correct */
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     free_world(w);
 }
 

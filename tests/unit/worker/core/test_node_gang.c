@@ -78,7 +78,7 @@ static void rank_crash_is_reported_and_aborts_the_others(void **state)
     forget_sent(w);
     kill_attempt(w, 1, GW_KILL_GANG);
     assert_int_equal(w->aborts, 1);
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     dies(w, 1, 0, 15);
     ended = must_send(w, GW_MESSAGE_ended);
     assert_int_equal(ended->ended.rank, 0);
@@ -104,7 +104,7 @@ static void checkpoint_saved_in_the_grace_period_counts(void **state)
     struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
     saves(w, 1, 1, 3, true);
     kill_attempt(w, 1, GW_KILL_STALE);
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     saves(w, 1, 1, 4, true);
     free_world(w);
     w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
@@ -115,7 +115,7 @@ static void checkpoint_saved_in_the_grace_period_counts(void **state)
     free_world(w);
     w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
     tick(w, 20 * SECOND); /* the worker hears nothing, and gives up all its tasks */
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     saves(w, 1, 1, 6, false);
     free_world(w);
 }
@@ -285,11 +285,11 @@ static void rank_crash_before_the_kill_is_reported_as_the_cause(void **state)
         (void)state;
         kill_attempt(w, 1, GW_KILL_GANG);
         forget_sent(w);
-        deliver(w, GUARDIAN,
+        deliver(w, SUPERVISOR,
                 (struct gw_message){.type = GW_MESSAGE_exited,
                                     .exited = {.process = 2, .signal = 9, .unasked = unasked}});
         runner_closes(w, 2);
-        bury(w, 2);
+        reap(w, 2);
         const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
         assert_int_equal(ended->rank, 1);
         assert_int_equal(ended->outcome, unasked ? GW_OUTCOME_CRASHED : GW_OUTCOME_KILLED);

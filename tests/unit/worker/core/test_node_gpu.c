@@ -190,7 +190,7 @@ static void idle_runner_yields_its_gpu_to_a_command(void **state)
     assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 3, .index = 2, .spec = 1, .gpu = A});
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 1);
     assert_null(sent(w, GW_MESSAGE_spawn, 0));
     dies(w, 1, 0, 15);
     assert_null(sent(w, GW_MESSAGE_spawn, 0));
@@ -213,8 +213,8 @@ static void broken_gpu_is_drained_and_its_task_ends(void **state)
     const struct gw_msg_gpu_drained *drained = &must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained;
     assert_string_equal(drained->why, "Xid 79: it fell off the bus");
     assert_int_equal(drained->lasts, 1);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
-    assert_null(sent(w, GW_MESSAGE_bury, 1));
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 1);
+    assert_null(sent(w, GW_MESSAGE_reap, 1));
     dies(w, 1, 0, 9);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->attempt, 1);
@@ -339,9 +339,9 @@ static void runner_with_waiting_work_is_not_ended(void **state)
     forget_sent(w);
     hello(w, 1, GW_PROTOCOL);
     must_send(w, GW_MESSAGE_assign);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1); /* now the runner is idle */
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 1); /* now the runner is idle */
     free_world(w);
 }
 

@@ -204,12 +204,12 @@ static void task_cancelled_after_a_runner_crash_ends_as_killed(void **state)
     for (uint64_t attempt = 2; attempt < 5; attempt++)
         must_assign(w, (struct task){.attempt = attempt});
     forget_sent(w);
-    deliver(w, GUARDIAN,
+    deliver(w, SUPERVISOR,
             (struct gw_message){.type = GW_MESSAGE_exited,
                                 .exited = {.process = 1, .signal = 11, .executing = 3}});
     kill_attempt(w, 2, GW_KILL_CANCEL);
     assert_null(sent(w, GW_MESSAGE_ended, 0)); /* its runner may still have reported it */
-    bury(w, 1);
+    reap(w, 1);
     runner_closes(w, 1);
     for (size_t i = 0; i < 2; i++) {
         const struct gw_message *ended = sent(w, GW_MESSAGE_ended, i);

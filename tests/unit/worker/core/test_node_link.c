@@ -69,9 +69,9 @@ static void worker_without_heartbeats_kills_all_tasks(void **state)
                                 .heartbeat = {1, beat->heartbeat.number, 0}});
     forget_sent(w);
     tick(w, GW_FENCE_NS - 3 * SECOND - 1);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     tick(w, 1);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.grace_ns, 0);
     dies(w, 1, 0, 9);
     assert_null(sent(w, GW_MESSAGE_ended, 0));
     raise_event(w,
@@ -98,11 +98,11 @@ static void refused_connections_let_tasks_run_for_ten_minutes(void **state)
     refuse(w);
     for (int i = 0; i < 66; i++) {
         tick(w, 9 * SECOND);
-        assert_null(sent(w, GW_MESSAGE_bury, 0));
+        assert_null(sent(w, GW_MESSAGE_reap, 0));
         refuse(w);
     }
     tick(w, 6 * SECOND); /* ten minutes */
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.grace_ns, 0);
     free_world(w);
 }
 
@@ -115,9 +115,9 @@ static void silence_after_a_refused_connection_kills_all_tasks(void **state)
     tick(w, 5 * SECOND);
     refuse(w);
     tick(w, GW_FENCE_NS - 1);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     tick(w, 1);
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     free_world(w);
 }
 
@@ -125,7 +125,7 @@ static void shutdown_ends_all_processes_before_the_exit(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     raise_event(w, (struct gw_event){.type = GW_EVENT_SHUTDOWN});
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     assert_int_equal(w->exits, 0);
     dies(w, 1, 0, 15);
     assert_int_equal(w->exits, 1);
@@ -137,7 +137,7 @@ static void told_to_end(struct world *w, uint64_t grace_ns_max, uint64_t wanted_
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_shutdown,
                                 .shutdown = {.text = "", .grace_ns_max = grace_ns_max}});
-    assert_true(must_send(w, GW_MESSAGE_bury)->bury.grace_ns == wanted_ns);
+    assert_true(must_send(w, GW_MESSAGE_reap)->reap.grace_ns == wanted_ns);
     assert_int_equal(w->exits, 0);
     forget_sent(w);
 }
@@ -163,7 +163,7 @@ static void leave(struct world *w, const char *why, uint64_t wanted_ns)
 {
     forget_sent(w);
     raise_event(w, (struct gw_event){.type = GW_EVENT_LEAVE, .text = why});
-    assert_true(must_send(w, GW_MESSAGE_bury)->bury.grace_ns == wanted_ns);
+    assert_true(must_send(w, GW_MESSAGE_reap)->reap.grace_ns == wanted_ns);
     assert_int_equal(w->exits, 0);
 }
 
@@ -207,7 +207,7 @@ static void work_folder_is_removed_after_its_process_ends(void **state)
     spawned(w, 1, 0, "");
     hello(w, 1, GW_PROTOCOL);
     raise_event(w, (struct gw_event){.type = GW_EVENT_SHUTDOWN});
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     assert_int_equal(w->folders_gone, 0); /* the process still runs in it */
     dies(w, 1, 0, 15);
     assert_int_equal(w->folders_gone, 1);
@@ -237,7 +237,8 @@ static void missing_task_files_are_reported_by_cause(void **state)
 static void lost_supervisor_ends_the_worker(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
-    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {GUARDIAN}, .text = "closed"});
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SUPERVISOR}, .text = "closed"});
     must_send(w, GW_MESSAGE_refuse);
     assert_int_equal(w->exits, 1);
     free_world(w);

@@ -22,7 +22,7 @@ static void run_one(struct world *w, uint64_t attempt, uint32_t spec, uint64_t p
         assert_null(sent(w, GW_MESSAGE_spawn, 0));
     }
     assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), attempt);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     assert_int_equal(finish(w, process, attempt, GW_RANK_NONE, 0, 1000), 0);
 }
 
@@ -71,9 +71,9 @@ static void parked_runners_are_limited_to_the_slot_count(void **state)
     run_one(w, 2, 1, 2, true);
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 3, .spec = 2});
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process,
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process,
                      1); /* the runner that was idle longest */
-    assert_null(sent(w, GW_MESSAGE_bury, 1));
+    assert_null(sent(w, GW_MESSAGE_reap, 1));
     assert_int_equal(must_send(w, GW_MESSAGE_spawn)->spawn.process, 3); /* at once */
     dies(w, 1, 0, 15);
     free_world(w);
@@ -104,7 +104,7 @@ static void unused_parked_runners_end_after_a_minute(void **state)
     run_one(w, 2, 1, 2, true);
     forget_sent(w);
     tick(w, 61 * SECOND);
-    assert_non_null(sent(w, GW_MESSAGE_bury, 1));
+    assert_non_null(sent(w, GW_MESSAGE_reap, 1));
     free_world(w);
 }
 

@@ -31,7 +31,7 @@ struct given {
 /* The state of a simulated process. */
 struct actor {
     uint64_t id;
-    bool runner, started, hello, buried_asked, gone, ready, keeps, let_go;
+    bool runner, started, hello, reaped_asked, gone, ready, keeps, let_go;
     uint64_t go;     /* the attempt that was started */
     uint64_t behind; /* the process that runs before it; 0: it may start */
     GW_ARRAY(struct given) queue;
@@ -138,10 +138,10 @@ static void on_sent(struct random *r, const struct gw_message *message, uint64_t
     case GW_MESSAGE_spawn:
         on_spawn(r, &message->spawn);
         break;
-    case GW_MESSAGE_bury:
-        actor = actor_of(r, message->bury.process);
+    case GW_MESSAGE_reap:
+        actor = actor_of(r, message->reap.process);
         assert_non_null(actor);
-        actor->buried_asked = true;
+        actor->reaped_asked = true;
         break;
     case GW_MESSAGE_assign:
         on_work(r, to, &message->assign);
@@ -489,7 +489,7 @@ static void die(struct random *r, struct actor *actor)
     struct gw_msg_exited exited = {.process = id, .signal = 9};
     exited.executing = actor->keeps && actor->queue.count ? actor->queue.items[0].attempt : 0;
     if (exited.executing)
-        deliver(r->w, GUARDIAN, (struct gw_message){.type = GW_MESSAGE_exited, .exited = exited});
+        deliver(r->w, SUPERVISOR, (struct gw_message){.type = GW_MESSAGE_exited, .exited = exited});
     else if (actor->runner && chance(r, 40))
         runner_closes(r->w, id);
     else
@@ -497,7 +497,7 @@ static void die(struct random *r, struct actor *actor)
     absorb(r);
     exits(r->w, id, 0, 9); /* if the link was closed first; else reported before */
     absorb(r);
-    bury(r->w, id);
+    reap(r->w, id);
     absorb(r);
     if (actor->runner)
         runner_closes(r->w, id);
@@ -525,9 +525,9 @@ static bool waits(struct random *r, struct actor *actor)
             actor->behind = r->actors.items[i]->behind; /* 0: it started, and is reaped */
     if (!actor->behind)
         return false;
-    if (actor->buried_asked || chance(r, 20)) {
+    if (actor->reaped_asked || chance(r, 20)) {
         actor->gone = true;
-        spawned(r->w, actor->id, actor->buried_asked ? GW_ECANCELLED : GW_EAGAIN, "not begun");
+        spawned(r->w, actor->id, actor->reaped_asked ? GW_ECANCELLED : GW_EAGAIN, "not begun");
         absorb(r);
     }
     return true;
@@ -542,7 +542,7 @@ static void act(struct random *r, struct actor *actor)
         return;
     }
     actor->started = true;
-    if (actor->buried_asked || (actor->let_go && !actor->queue.count) ||
+    if (actor->reaped_asked || (actor->let_go && !actor->queue.count) ||
         (chance(r, r->healing ? 2 : 5) && !r->healing) || (!actor->runner && chance(r, 40))) {
         die(r, actor);
         return;

@@ -40,10 +40,10 @@ static void inactivity_timeout_ends_a_silent_task(void **state)
     struct world *w = world_with_limit();
     uint64_t start_ns = w->now_ns;
     (void)state;
-    while (!sent(w, GW_MESSAGE_bury, 0))
+    while (!sent(w, GW_MESSAGE_reap, 0))
         until_measured(w, 100);
     assert_in_range(w->now_ns - start_ns, 390 * MS, 520 * MS);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, SECOND);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.grace_ns, SECOND);
     dies(w, 1, 0, 15);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->outcome, GW_OUTCOME_TIMEOUT);
@@ -80,7 +80,7 @@ static void output_and_progress_reset_the_inactivity_timeout(void **state)
                     .type = GW_MESSAGE_metric,
                     .metric = {.attempt = 1, .rank = GW_RANK_NONE, .step = i, .name = "loss"}});
     }
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     free_world(w);
 }
 
@@ -198,7 +198,7 @@ static void output_beyond_its_limit_resets_the_inactivity_timeout(void **state)
     (void)state;
     for (int i = 0; i < 15; i++)
         until_measured(w, 5000);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     free_world(w);
 }
 
@@ -208,8 +208,8 @@ static void task_blocked_on_its_output_reader_is_not_inactive(void **state)
     (void)state;
     for (int i = 0; i < 20; i++)
         until_measured(w, UINT64_MAX);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
-    while (!sent(w, GW_MESSAGE_bury, 0))
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
+    while (!sent(w, GW_MESSAGE_reap, 0))
         until_measured(w, 100);
     free_world(w);
 }
@@ -227,7 +227,7 @@ static void late_output_measurement_does_not_affect_the_next_task(void **state)
     until_measured(w, 100);
     tick(w, 300 * MS); /* the next task has a timeout of its own */
     measured(w, 100);
-    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_null(sent(w, GW_MESSAGE_reap, 0));
     free_world(w);
 }
 

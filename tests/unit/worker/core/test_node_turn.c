@@ -49,7 +49,7 @@ static void short_commands_queue_at_the_supervisor(void **state)
     assert_int_equal(spawn_sent(w, 7)->behind, 8); /* 9, because there is a place again */
     exits(w, 3, 0, 0); /* its turn came without a message of the worker */
     assert_null(sent(w, GW_MESSAGE_finished, 1));
-    bury(w, 3);
+    reap(w, 3);
     dies(w, 4, 2, 0);
     dies(w, 5, 0, 0);
     must_finish(w, 1, 3);
@@ -119,7 +119,7 @@ static void cancelled_queued_command_ends_unstarted(void **state)
     struct world *w = world_with_short_command();
     assign_all(w, 2, 4);
     kill_attempt(w, 3, GW_KILL_CANCEL);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 3);
+    assert_int_equal(must_send(w, GW_MESSAGE_reap)->reap.process, 3);
     assert_null(sent(w, GW_MESSAGE_ended, 0));
     spawned(w, 3, GW_ECANCELLED, "not begun");
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
@@ -197,7 +197,7 @@ static void queued_commands_are_given_up_if_the_scheduler_is_silent(void **state
     spawned(w, 2, 0, "");
     forget_sent(w);
     tick(w, GW_FENCE_NS + SECOND);
-    must_send(w, GW_MESSAGE_bury);
+    must_send(w, GW_MESSAGE_reap);
     for (uint64_t process = 2; process <= 4; process++)
         dies(w, process, 0, 9);
     assert_null(sent(w, GW_MESSAGE_ended, 0));

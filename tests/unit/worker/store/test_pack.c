@@ -53,7 +53,7 @@ static void check_file(const char *path, const void *data, size_t bytes)
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(top, "/tmp/gw-bundle-XXXXXX");
+    strcpy(top, "/tmp/gw-pack-XXXXXX");
     assert_non_null(mkdtemp(top));
     snprintf(from, sizeof from, "%s/from", top);
     snprintf(beside, sizeof beside, "%s/beside", top);

@@ -116,10 +116,10 @@ void harness_read_to(struct harness *harness, uint64_t process, uint32_t stream,
     assert_int_equal(gw_channel_flush(harness->channel), 0);
 }
 
-void harness_bury(struct harness *harness, uint64_t process, uint64_t grace_ns)
+void harness_reap(struct harness *harness, uint64_t process, uint64_t grace_ns)
 {
-    const struct gw_message message = {.type = GW_MESSAGE_bury,
-                                       .bury = {.process = process, .grace_ns = grace_ns}};
+    const struct gw_message message = {.type = GW_MESSAGE_reap,
+                                       .reap = {.process = process, .grace_ns = grace_ns}};
     assert_int_equal(gw_channel_put(harness->channel, &message, (struct gw_channel_fds){0}), 0);
     assert_int_equal(gw_channel_flush(harness->channel), 0);
 }
@@ -141,8 +141,8 @@ static void keep(struct harness *harness, const struct gw_message *message)
         event.oom = message->exited.oom;
         event.unasked = message->exited.unasked;
         break;
-    case GW_MESSAGE_buried:
-        event.process = message->buried.process;
+    case GW_MESSAGE_reaped:
+        event.process = message->reaped.process;
         break;
     default:
         fail_msg("the supervisor said %s", gw_message_name(message->type));

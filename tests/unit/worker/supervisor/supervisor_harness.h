@@ -52,7 +52,7 @@ void harness_close(struct harness *harness);
 void harness_spawn(struct harness *harness, const struct harness_spawn *spawn);
 /* harness_read_to reports that the reader of a stream has read everything before offset. */
 void harness_read_to(struct harness *harness, uint64_t process, uint32_t stream, uint64_t offset);
-void harness_bury(struct harness *harness, uint64_t process, uint64_t grace_ns);
+void harness_reap(struct harness *harness, uint64_t process, uint64_t grace_ns);
 
 /* harness_wait returns the oldest event of a type and process that was not returned yet, and fails
  * the test after 30 s. harness_has tells whether there is one. */

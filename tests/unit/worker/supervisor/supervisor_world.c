@@ -38,9 +38,9 @@ struct harness_event wait_exited(uint64_t process)
     return harness_wait(&harness, GW_MESSAGE_exited, process);
 }
 
-void wait_buried(uint64_t process)
+void wait_reaped(uint64_t process)
 {
-    (void)harness_wait(&harness, GW_MESSAGE_buried, process);
+    (void)harness_wait(&harness, GW_MESSAGE_reaped, process);
 }
 
 /* A grandchild in a session of its own, whose parents are gone, with an empty environment and

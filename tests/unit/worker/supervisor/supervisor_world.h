@@ -22,7 +22,7 @@ int tear_down(void **state);
 /* start starts a process and expects that it begins. */
 void start(uint64_t process, const char *const *argv);
 struct harness_event wait_exited(uint64_t process);
-void wait_buried(uint64_t process);
+void wait_reaped(uint64_t process);
 
 /* supervisor_daemon_main is the helper "daemon": a process in a session of its own, whose parents
  * are gone, whose environment is empty, and which ignores SIGTERM. */

@@ -36,7 +36,7 @@ static void exit_code_and_signal_are_reported(void **state)
         assert_int_equal(event.exit_code, cases[i].exit_code);
         assert_int_equal(event.signal, cases[i].number);
         assert_int_equal(event.oom, 0);
-        wait_buried(i);
+        wait_reaped(i);
     }
 }
 
@@ -90,7 +90,7 @@ static void start_failure_states_the_cause(void **state)
             fail_msg("\"%s\" lacks \"%s\"", event.text, cases[i].text);
     }
     start(100, ARGV("/bin/true")); /* and the next process starts */
-    wait_buried(100);
+    wait_reaped(100);
     assert_int_equal(harness.events.count, 1); /* only its `exited` */
 }
 
@@ -116,7 +116,7 @@ static void assert_bound(uint64_t process, const char *cpus, const cpu_set_t *wa
     harness_spawn(&harness, &(struct harness_spawn){
                                 .process = process, .argv = argv, .out = out, .cpus = cpus});
     assert_int_equal(wait_exited(process).exit_code, 0);
-    wait_buried(process);
+    wait_reaped(process);
     assert_string_equal(harness_read(out), text);
 }
 
@@ -165,7 +165,7 @@ static void process_starts_with_clean_descriptors_and_signals(void **state)
     };
     harness_spawn(&harness, &spawn);
     uint32_t pid = harness_wait(&harness, GW_MESSAGE_spawned, 1).pid;
-    wait_buried(1);
+    wait_reaped(1);
 
     char wanted[512];
     snprintf(wanted, sizeof wanted,
@@ -192,7 +192,7 @@ static void runner_gets_its_socket_as_descriptor_3(void **state)
     close(fds[1]);
     assert_int_equal(read(fds[0], word, 2), 2);
     assert_string_equal(word, "hi");
-    wait_buried(1);
+    wait_reaped(1);
     assert_int_equal(read(fds[0], word, 1), 1); /* the newline, and then the end: */
     assert_int_equal(read(fds[0], word, 1), 0); /* no other process has it open */
     close(fds[0]);
@@ -202,11 +202,11 @@ static void bury_sends_sigterm_before_sigkill(void **state)
 {
     start(1, SHELL("trap 'exit 3' TERM; echo $$ > pids; while :; do sleep 0.1; done"));
     (void)harness_pid(&harness);
-    harness_bury(&harness, 1, FOREVER_NS);
+    harness_reap(&harness, 1, FOREVER_NS);
     struct harness_event event = wait_exited(1);
     assert_int_equal(event.exit_code, 3);
     assert_int_equal(event.unasked, 0);
-    wait_buried(1);
+    wait_reaped(1);
 }
 
 static void bury_kills_a_process_that_ignores_sigterm(void **state)
@@ -214,12 +214,12 @@ static void bury_kills_a_process_that_ignores_sigterm(void **state)
     start(1, SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"));
     pid_t pid = harness_pid(&harness);
     uint64_t before_ns = gw_clock_now_ns();
-    harness_bury(&harness, 1, 200 * GW_NS_PER_MS);
+    harness_reap(&harness, 1, 200 * GW_NS_PER_MS);
     struct harness_event event = wait_exited(1);
     assert_true(gw_clock_now_ns() - before_ns >= 200 * GW_NS_PER_MS);
     assert_int_equal(event.signal, SIGKILL);
     assert_int_equal(event.oom, 0);
-    wait_buried(1);
+    wait_reaped(1);
     assert_true(harness_is_gone(pid));
 }
 
@@ -227,22 +227,22 @@ static void second_bury_shortens_the_grace_period(void **state)
 {
     start(1, SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"));
     (void)harness_pid(&harness);
-    harness_bury(&harness, 1, FOREVER_NS);
-    harness_bury(&harness, 1, GW_NS_PER_MS);
-    wait_buried(1);
-    harness_bury(&harness, 1, 0);  /* already ended */
-    harness_bury(&harness, 99, 0); /* never existed */
+    harness_reap(&harness, 1, FOREVER_NS);
+    harness_reap(&harness, 1, GW_NS_PER_MS);
+    wait_reaped(1);
+    harness_reap(&harness, 1, 0);  /* already ended */
+    harness_reap(&harness, 99, 0); /* never existed */
     start(2, ARGV("/bin/true"));
-    wait_buried(2);
+    wait_reaped(2);
 }
 
 static void bury_continues_a_stopped_process_to_let_it_exit(void **state)
 {
     start(1, SHELL("trap 'exit 4' TERM; echo $$ > pids; kill -STOP $$; sleep 1000"));
     (void)harness_pid(&harness);
-    harness_bury(&harness, 1, FOREVER_NS);
+    harness_reap(&harness, 1, FOREVER_NS);
     assert_int_equal(wait_exited(1).exit_code, 4);
-    wait_buried(1);
+    wait_reaped(1);
 }
 
 /* Forks and exits, in a new session each time, as long as possible. */
@@ -265,7 +265,7 @@ static void daemons_left_by_a_process_are_killed(void **state)
     start(1, HELPER("daemon", "exit 5"));
     pid_t pid = harness_pid(&harness);
     assert_int_equal(wait_exited(1).exit_code, 5);
-    wait_buried(1);
+    wait_reaped(1);
     assert_true(harness_is_gone(pid));
 }
 
@@ -275,13 +275,13 @@ static void bury_kills_only_daemons_of_its_own_process(void **state)
     pid_t first = harness_pid(&harness);
     start(2, HELPER("daemon", "sleep 1000"));
     pid_t second = harness_pid(&harness);
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
+    harness_reap(&harness, 1, 0);
+    wait_reaped(1);
     assert_true(harness_is_gone(first));
     assert_false(harness_is_gone(second));
     assert_false(harness_has(&harness, GW_MESSAGE_exited, 2));
-    harness_bury(&harness, 2, 10 * GW_NS_PER_MS);
-    wait_buried(2);
+    harness_reap(&harness, 2, 10 * GW_NS_PER_MS);
+    wait_reaped(2);
     assert_true(harness_is_gone(second));
 }
 
@@ -289,8 +289,8 @@ static void process_that_forks_constantly_is_killed(void **state)
 {
     start(1, HELPER("mover", "sleep 1000"));
     (void)harness_pid(&harness);
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
+    harness_reap(&harness, 1, 0);
+    wait_reaped(1);
 }
 
 static void worker_death_kills_all_processes(void **state)
@@ -344,7 +344,7 @@ static void processes_of_a_stopped_worker_are_killed(void **state)
     }
     assert_true(gw_clock_now_ns() - begun_ns > 9 * GW_NS_PER_S);
     assert_int_equal(harness_wait(&still, GW_MESSAGE_exited, 1).unasked, 0);
-    (void)harness_wait(&still, GW_MESSAGE_buried, 1);
+    (void)harness_wait(&still, GW_MESSAGE_reaped, 1);
     assert_false(harness_has(&well, GW_MESSAGE_exited, 1));
     for (size_t i = 0; i < 2; i++)
         harness_close(both[i]);
@@ -381,13 +381,13 @@ static void process_that_kills_its_reaper_is_still_killed(void **state)
                       .argv = HELPER("daemon", "echo $$ > pids; kill -KILL $PPID; sleep 1000")});
     pid_t daemon = harness_pid(&harness), process = harness_pid(&harness);
     assert_int_equal(wait_exited(2).signal, SIGKILL);
-    wait_buried(2);
+    wait_reaped(2);
     assert_true(harness_is_gone(daemon));
     assert_true(harness_is_gone(process));
     assert_false(harness_is_gone(other));
     assert_false(harness_is_gone(other_daemon));
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
+    harness_reap(&harness, 1, 0);
+    wait_reaped(1);
     assert_true(harness_is_gone(other_daemon));
 }
 
@@ -398,7 +398,7 @@ static void early_reaper_death_is_reported_as_sigkill(void **state)
         harness_spawn(&harness, &(struct harness_spawn){
                                     .process = i, .argv = SHELL("kill -KILL $PPID; sleep 1000")});
         assert_int_equal(wait_exited(i).signal, SIGKILL);
-        wait_buried(i);
+        wait_reaped(i);
     }
 }
 
@@ -407,7 +407,7 @@ static void signals_of_a_process_group_do_not_reach_the_reaper(void **state)
     start(1, SHELL("trap '' TERM HUP INT; kill -TERM 0; kill -HUP $PPID; kill -TERM $PPID; "
                    "kill -INT $PPID; exit 6"));
     assert_int_equal(wait_exited(1).exit_code, 6);
-    wait_buried(1);
+    wait_reaped(1);
 }
 
 static void output_beyond_its_limit_is_omitted(void **state)
@@ -419,7 +419,7 @@ static void output_beyond_its_limit_is_omitted(void **state)
                                                     .argv = SHELL("yes | head -c 3000000"),
                                                     .out = out,
                                                     .output_bytes_max = 1000});
-    wait_buried(1);
+    wait_reaped(1);
     assert_int_equal(stat(out, &status), 0);
     assert_in_range(status.st_size, 3000000, 3000000 + 4095);
     assert_true(status.st_blocks * 512 <= 64 << 10);
@@ -448,9 +448,9 @@ static void held_process_is_paced_and_ends_at_sigterm(void **state)
     while (stat(out, &status) < 0 || status.st_size < GW_HELD_BYTES + (1 << 20))
         assert_false(harness_has(&harness, GW_MESSAGE_exited, 1));
     assert_true(status.st_size < GW_HELD_BYTES + (2 << 20));
-    harness_bury(&harness, 1, FOREVER_NS);
+    harness_reap(&harness, 1, FOREVER_NS);
     assert_int_equal(wait_exited(1).exit_code, 3);
-    wait_buried(1);
+    wait_reaped(1);
 }
 
 static void process_reads_its_input_descriptor(void **state)
@@ -465,7 +465,7 @@ static void process_reads_its_input_descriptor(void **state)
     assert_int_equal(write(ends[1], "hello\n", 6), 6);
     close(ends[1]);
     assert_int_equal(wait_exited(1).exit_code, 0);
-    wait_buried(1);
+    wait_reaped(1);
     assert_string_equal(harness_read(out), "hello\n");
 }
 
@@ -475,10 +475,10 @@ static void process_id_in_use_is_refused(void **state)
     harness_spawn(&harness, &(struct harness_spawn){.process = 1, .argv = ARGV("/bin/true")});
     struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 1);
     assert_int_equal(event.code, GW_ESTART);
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
+    harness_reap(&harness, 1, 0);
+    wait_reaped(1);
     start(1, ARGV("/bin/true"));
-    wait_buried(1);
+    wait_reaped(1);
 }
 
 enum { MANY = 150 };
@@ -495,20 +495,20 @@ static void many_processes_end_independently(void **state)
         pids[i] = event.pid;
     }
     for (uint64_t i = 0; i < MANY; i++)
-        harness_bury(&harness, i, i % 2 ? 0 : FOREVER_NS);
+        harness_reap(&harness, i, i % 2 ? 0 : FOREVER_NS);
     for (uint64_t i = 0; i < MANY; i++) {
         assert_int_equal(wait_exited(i).signal, i % 2 ? SIGKILL : SIGTERM);
-        wait_buried(i);
+        wait_reaped(i);
         assert_true(harness_is_gone((pid_t)pids[i]));
     }
     for (uint64_t i = 0; i < MANY; i++) { /* and their reapers work again, or are replaced */
         start(i, ARGV("/bin/true"));
-        wait_buried(i);
+        wait_reaped(i);
     }
 }
 
-/* The epilog runs when no process is left, in the same environment, before `buried` is reported.
- * Burying the process again does not end the epilog, and processes that the epilog leaves are
+/* The epilog runs when no process is left, in the same environment, before `reaped` is reported.
+ * Reaping the process again does not end the epilog, and processes that the epilog leaves are
  * killed, too. */
 static void epilog_runs_after_all_processes_ended(void **state)
 {
@@ -528,10 +528,10 @@ static void epilog_runs_after_all_processes_ended(void **state)
                       .process = 1, .argv = SHELL(body), .env = env, .epilog = SHELL(script)});
     (void)harness_wait(&harness, GW_MESSAGE_spawned, 1);
     (void)harness_pid(&harness);
-    harness_bury(&harness, 1, 0);
+    harness_reap(&harness, 1, 0);
     (void)wait_exited(1);
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
+    harness_reap(&harness, 1, 0);
+    wait_reaped(1);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
@@ -549,9 +549,9 @@ static void epilog_that_cannot_start_does_not_block_the_end(void **state)
                                                     .argv = ARGV("true"),
                                                     .epilog = ARGV("/no/such/program")});
     (void)wait_exited(1);
-    wait_buried(1);
+    wait_reaped(1);
     start(2, ARGV("true"));
-    wait_buried(2);
+    wait_reaped(2);
 }
 
 int main(int argc, char **argv)

@@ -29,7 +29,7 @@ static void queued_process_starts_if_its_predecessor_cannot(void **state)
     spawn_two(ARGV("/nowhere/program"), SHELL("exit 3"));
     assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 1).code, GW_ENOENT);
     assert_int_equal(wait_exited(2).exit_code, 3);
-    wait_buried(2);
+    wait_reaped(2);
 }
 
 /* It starts within 4 ms of the first process's start, or is returned; that depends on how busy
@@ -39,13 +39,13 @@ static void queued_process_starts_after_its_predecessor_is_reaped(void **state)
     spawn_two(HELPER("daemon", "exit 0"), SHELL("exit 3"));
     pid_t pid = harness_pid(&harness);
     assert_int_equal(wait_exited(1).exit_code, 0);
-    wait_buried(1);
+    wait_reaped(1);
     assert_true(harness_is_gone(pid));
     struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 2);
     assert_true(event.code == 0 || event.code == GW_EAGAIN);
     if (event.code == 0) {
         assert_int_equal(wait_exited(2).exit_code, 3);
-        wait_buried(2);
+        wait_reaped(2);
     }
     assert_int_equal(harness.events.count, 1); /* spawned 1 */
 }
@@ -62,20 +62,20 @@ static void process_queued_too_long_is_returned(void **state)
                   &(struct harness_spawn){.process = 4, .argv = ARGV("/bin/true"), .behind = 9});
     assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 4).code, GW_EAGAIN);
     start(2, ARGV("/bin/true")); /* in the normal way */
-    wait_buried(2);
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
+    wait_reaped(2);
+    harness_reap(&harness, 1, 0);
+    wait_reaped(1);
 }
 
 static void queued_process_can_be_ended_unstarted(void **state)
 {
     spawn_two(SHELL("echo $$ > pids; sleep 1000"), SHELL("echo begun > pids"));
-    harness_bury(&harness, 2, 0);
+    harness_reap(&harness, 2, 0);
     struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 2);
     assert_true(event.code == GW_ECANCELLED || event.code == GW_EAGAIN);
     (void)harness_pid(&harness);
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
+    harness_reap(&harness, 1, 0);
+    wait_reaped(1);
 }
 
 static void queued_process_is_returned_if_the_reaper_dies(void **state)
@@ -83,9 +83,9 @@ static void queued_process_is_returned_if_the_reaper_dies(void **state)
     spawn_two(SHELL("kill -KILL $PPID; sleep 1000"), ARGV("/bin/true"));
     assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
     assert_int_equal(wait_exited(1).signal, SIGKILL);
-    wait_buried(1);
+    wait_reaped(1);
     start(2, ARGV("/bin/true"));
-    wait_buried(2);
+    wait_reaped(2);
 }
 
 enum { LINE = 8 };
@@ -109,7 +109,7 @@ static void line_with_killer(uint64_t first, unsigned killer)
         assert_true(event.code == 0 || event.code == GW_EAGAIN);
         if (event.code == 0) {
             assert_int_equal(wait_exited(first + i).signal, 0);
-            wait_buried(first + i);
+            wait_reaped(first + i);
         }
     }
 }
