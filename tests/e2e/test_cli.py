@@ -484,7 +484,7 @@ class CommandLine(e2e.Case):
         self.gangway("dispatch", "-n", "3", "--", "true")
         path = self.cluster("scheduler.log")
         with open(path, encoding="utf-8") as file:
-            places = re.findall(r"attempt (\d+): ranks (\d) to (\d) of 3 at worker", file.read())
+            places = re.findall(r"attempt (\d+): ranks (\d) to (\d) of 3 are at", file.read())
         self.assertEqual([place[1:] for place in places], [("0", "1"), ("2", "2")])
         self.assertEqual(len({place[0] for place in places}), 1)
 
@@ -512,7 +512,7 @@ class CommandLine(e2e.Case):
         for name in ("scheduler.log", "worker-0.log"):
             self.assertLess(os.path.getsize(os.path.join(folder, name)), 500)
         with open(os.path.join(folder, "scheduler.log.1"), encoding="utf-8") as file:
-            self.assertIn("ranks 0 to 2 of 3 at worker", file.read())
+            self.assertIn("ranks 0 to 2 of 3 are at worker", file.read())
         workers = [e2e.command_of(pid) for pid in e2e.pids_marked(self.mark)]
         self.assertIn("--log-max 500", next(w for w in workers if "worker --dir" in w))
 
