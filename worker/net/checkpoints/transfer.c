@@ -121,7 +121,7 @@ static int open_files(struct gw_transfer *transfer)
     if (transfer->bytes > most)
         return gw_error_set(error, GW_ELIMIT,
                             "the checkpoint has %.1f MiB, but this worker transfers at most %.1f "
-                            "MiB (--transfer-max of `gangway up` and `gangway worker`)",
+                            "MiB (--checkpoint-max of `gangway up` and `gangway worker`)",
                             (double)transfer->bytes / (1 << 20), (double)most / (1 << 20));
     (void)snprintf(path, sizeof path, "%s/.transfers/%016" PRIx64 ".%" PRIu64 ".%" PRIu32,
                    host->checkpoint_dir, host->incarnation, transfer->number, transfer->at);
