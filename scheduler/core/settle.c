@@ -25,7 +25,7 @@
 static void release(struct gw_sched *sched, struct gw_row row)
 {
     gw_sched_outbox_release_task(sched, row.job, row.index);
-    GW_FACT(sched, object_released, .job = row.job, .index = row.index);
+    gw_sched_task_release(sched, row.job, row.index);
 }
 
 /* Fails (or cancels) a task because `cause` failed (or was cancelled). */
@@ -171,7 +171,7 @@ static void settle_lost(struct gw_sched *sched)
 static void want_again(struct gw_sched *sched, struct gw_row row)
 {
     GW_FACT(sched, cancel_wanted, .at = row.job, .job = row.job->id, .index = row.index);
-    GW_FACT(sched, task_rerun, .job = row.job, .index = row.index, .wanted = true);
+    gw_sched_task_rerun(row.job, row.index, true);
 }
 
 static void settle_retried(struct gw_sched *sched)
@@ -202,7 +202,7 @@ static void settle_reopened(struct gw_sched *sched)
         if (row.job->tasks.flags[row.index] & GW_TASK_ALIAS)
             gw_sched_task_end_done(sched, row.job, row.index, &(struct gw_results){0});
         else if (!(row.job->tasks.flags[row.index] & GW_TASK_DELAYED))
-            GW_FACT(sched, task_readied, .job = row.job, .index = row.index);
+            gw_sched_task_make_ready(sched, row.job, row.index);
     }
     gw_sched_noted_reopened(sched);
 }
@@ -247,7 +247,7 @@ static void settle_unwanted(struct gw_sched *sched)
             gw_sched_cancel_task(sched, row.job, row.index,
                                  &(struct gw_cancel){.reason = GW_KILL_CANCEL});
         else if (state == GW_TASK_WAITING || state == GW_TASK_READY)
-            GW_FACT(sched, task_unneeded, .job = row.job, .index = row.index);
+            gw_sched_task_unneed(sched, row.job, row.index);
     }
     gw_sched_noted_unwanted(sched);
 }

@@ -245,18 +245,18 @@ static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
     const bool sooner =
         sched->shutting_down && message->grace_ns_max < sched->shutdown_grace_ns && !error.code;
     if (sooner) {
-        GW_FACT(sched, shutdown_hurried, .grace_ns = message->grace_ns_max,
-                .deadline_ns = sched->now_ns + message->grace_ns_max + GW_SHUTDOWN_NS);
+        gw_sched_term_hurry(sched, sched->now_ns + message->grace_ns_max + GW_SHUTDOWN_NS,
+                            message->grace_ns_max);
         shutdown_tell_all(sched, message->text);
     }
     if (sched->shutting_down || error.code) {
         gw_sched_send_reply(sched, remote, message->request, &error);
         return;
     }
-    GW_FACT(sched, shutting_down, .remote = remote, .request = message->request,
-            .deadline_ns =
-                sched->now_ns + longest_grace_ns(sched, message->grace_ns_max) + GW_SHUTDOWN_NS,
-            .grace_ns = message->grace_ns_max);
+    gw_sched_term_shut_down(sched, remote, message->request,
+                            sched->now_ns + longest_grace_ns(sched, message->grace_ns_max) +
+                                GW_SHUTDOWN_NS,
+                            message->grace_ns_max);
     shutdown_tell_all(sched, message->text);
 }
 
@@ -400,7 +400,7 @@ static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lo
     const struct gw_object *object = &sched->objects.items[at];
     gw_sched_outbox_release(sched, worker,
                             &(struct gw_release_row){object->job->id, object->index, object->rank});
-    GW_FACT(sched, holder_removed, .object = at, .worker = worker);
+    gw_sched_object_lose_holder(sched, at, worker);
 }
 
 static void on_metric(struct gw_sched *sched, const struct gw_worker *worker,
@@ -410,8 +410,8 @@ static void on_metric(struct gw_sched *sched, const struct gw_worker *worker,
     if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, metric->attempt, metric->rank);
     if (slot != GW_NO_INDEX)
-        GW_FACT(sched, metric_seen, .job = sched->attempts.items[slot].job,
-                .index = sched->attempts.items[slot].index, .metric = metric);
+        gw_sched_metric_see(sched->attempts.items[slot].job, sched->attempts.items[slot].index,
+                            metric);
 }
 
 static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
@@ -421,8 +421,8 @@ static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
     if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, progress->attempt, progress->rank);
     if (slot != GW_NO_INDEX)
-        GW_FACT(sched, progress_seen, .job = sched->attempts.items[slot].job,
-                .index = sched->attempts.items[slot].index, .progress = progress);
+        gw_sched_job_see_progress(sched->attempts.items[slot].job,
+                                  sched->attempts.items[slot].index, progress);
 }
 
 /* Passes printed output of a task on to the client of the job, if that client is connected. */
@@ -586,7 +586,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         gw_sched_gang_size_on_tick(sched);
         return 0;
     case GW_EVENT_ROOM:
-        GW_FACT(sched, room_seen, .why = event->code < 0 ? event->text : "");
+        gw_sched_term_see_room(sched, event->code < 0 ? event->text : "");
         return 0;
     case GW_EVENT_COMMITTED:
         gw_sched_history_on_committed(sched, event->bytes);

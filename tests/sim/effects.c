@@ -139,14 +139,12 @@ static void add_fact(struct gw_bin *left)
     add_number(number);
     switch (number) {
 #define F(kind, field) add_fact_field(left, FACT_##kind, #field);
-#define SOFT(name, ...)
 #define DURABLE(name, number, ...)                                                                 \
     case number:                                                                                   \
         __VA_ARGS__                                                                                \
         break;
 #include "scheduler/core/model/facts.def"
 #undef DURABLE
-#undef SOFT
 #undef F
     default:
         assert(!"a fact that facts.def lacks");

@@ -111,7 +111,6 @@ static void get_RESULTS(struct reader *in, struct gw_results *x)
 }
 
 #define F(kind, field) get_##kind(in, &fact.field);
-#define SOFT(name, ...)
 #define DURABLE(name, number, ...)                                                                 \
     static void restore_##name(struct gw_sched *sched, struct reader *in)                          \
     {                                                                                              \
@@ -122,21 +121,18 @@ static void get_RESULTS(struct reader *in, struct gw_results *x)
     }
 #include "scheduler/core/model/facts.def"
 #undef DURABLE
-#undef SOFT
 #undef F
 
 static void restore_one(struct gw_sched *sched, uint16_t type, struct reader *in)
 {
     switch (type) {
 #define F(kind, field)
-#define SOFT(name, ...)
 #define DURABLE(name, number, ...)                                                                 \
     case number:                                                                                   \
         restore_##name(sched, in);                                                                 \
         break;
 #include "scheduler/core/model/facts.def"
 #undef DURABLE
-#undef SOFT
 #undef F
     default:
         in->bad = true;

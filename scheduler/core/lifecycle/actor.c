@@ -109,7 +109,7 @@ void gw_sched_actor_on_session_closed(struct gw_sched *sched, struct gw_session 
 {
     for (struct gw_actor *actor = sched->actors; actor; actor = actor->next)
         if (gw_sched_actor_hold_of(actor, session))
-            GW_FACT(sched, actor_unheld, .actor = actor, .session = session, .all = true);
+            gw_sched_actor_unhold(sched, actor, session, true);
 }
 
 /* Writes why an ended actor cannot be called any more. */
@@ -153,7 +153,7 @@ void gw_sched_actor_on_hold(struct gw_sched *sched, struct gw_session *session,
         rejected->text = gw_sched_send_text(sched, error.text);
         return;
     }
-    GW_FACT(sched, actor_held, .actor = actor, .session = session);
+    gw_sched_actor_hold(actor, session);
     struct gw_msg_accepted *accepted =
         &gw_sched_send(sched, session->remote, GW_MESSAGE_accepted)->accepted;
     accepted->request = message->request;
@@ -166,8 +166,7 @@ void gw_sched_actor_on_release(struct gw_sched *sched, struct gw_session *sessio
     const struct gw_job *job = gw_sched_job_find(sched, message->actor);
     struct gw_error error = {0};
     if (job && job->actor && gw_sched_actor_hold_of(job->actor, session))
-        GW_FACT(sched, actor_unheld, .actor = job->actor, .session = session,
-                .all = message->request != 0);
+        gw_sched_actor_unhold(sched, job->actor, session, message->request != 0);
     if (!message->request)
         return;
     if (job && job->actor && job->actor->holds.count)
@@ -187,8 +186,8 @@ void gw_sched_actor_on_ready(struct gw_sched *sched, const struct gw_worker *wor
     if (!actor || (actor->state != GW_ACTOR_CREATING && actor->state != GW_ACTOR_RESTARTING))
         return;
     if (gw_sched_attempt_waits(&sched->attempts.items[slot]))
-        GW_FACT(sched, attempt_started, .slot = slot);
-    GW_FACT(sched, actor_moved, .actor = actor, .state = GW_ACTOR_ALIVE);
+        gw_sched_attempt_start(sched, slot);
+    gw_sched_actor_move(sched, actor, GW_ACTOR_ALIVE);
 }
 
 /* -- Consequences of changes, at the end of a step ----------------------------------------- */
@@ -225,8 +224,8 @@ static void end_unneeded(struct gw_sched *sched, struct gw_actor *actor)
                          &(struct gw_kill_row){job->tasks.attempt[0],
                                                spec->grace_ns ? spec->grace_ns : GW_GRACE_NS,
                                                GW_KILL_RELEASE});
-    GW_FACT(sched, attempt_killed, .slot = slot);
-    GW_FACT(sched, actor_moved, .actor = actor, .state = GW_ACTOR_ENDING);
+    gw_sched_attempt_kill(sched, slot, false);
+    gw_sched_actor_move(sched, actor, GW_ACTOR_ENDING);
 }
 
 void gw_sched_actors_settle(struct gw_sched *sched)
@@ -263,11 +262,14 @@ static bool place_next(struct gw_sched *sched, const struct gw_line *line, struc
     if (!job || job->awaits || job->tasks.state[job->line_row] != GW_TASK_READY)
         return false;
     uint32_t row = gw_sched_actor_line_take(job);
-    uint64_t attempt = gw_sched_attempt_next(sched);
-    uint32_t slot = gw_sched_attempt_place(attempt);
-    GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .why = GW_PLACED_CALL,
-            .shape = job->specs.items[job->tasks.spec[row]].shape, .attempt = attempt,
-            .is_long = true);
+    uint32_t slot = gw_sched_attempt_place_task(
+        sched, &(struct gw_attempt_new){.job = job,
+                                        .index = row,
+                                        .rank = GW_RANK_NONE,
+                                        .worker = worker,
+                                        .shape = job->specs.items[job->tasks.spec[row]].shape,
+                                        .is_long = true,
+                                        .why = GW_PLACED_CALL});
     gw_sched_outbox_assign(sched, slot);
     return true;
 }

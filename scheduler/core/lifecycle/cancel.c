@@ -35,7 +35,7 @@ static void kill_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     gw_sched_outbox_kill(sched, attempt->worker,
                          &(struct gw_kill_row){attempt->id, grace_ns, cancel->reason});
-    GW_FACT(sched, attempt_killed, .slot = slot, .hard = cancel->hard);
+    gw_sched_attempt_kill(sched, slot, cancel->hard);
 }
 
 void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
@@ -51,13 +51,13 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
     case GW_TASK_PLACED:
     case GW_TASK_PIPELINED:
         GW_FACT(sched, cancel_wanted, .at = job, .job = job->id, .index = row, .wanted = 1);
-        GW_FACT(sched, task_cancelling, .job = job, .index = row);
+        gw_sched_task_cancelling(sched, job, row);
         kill_task(sched, job, row, cancel);
         break;
     case GW_TASK_CANCELLING:
         if (job->tasks.flags[row] & GW_TASK_RERUN) {
             GW_FACT(sched, cancel_wanted, .at = job, .job = job->id, .index = row, .wanted = 1);
-            GW_FACT(sched, task_rerun, .job = job, .index = row, .wanted = false);
+            gw_sched_task_rerun(job, row, false);
         }
         if (cancel->hard)
             kill_task(sched, job, row, cancel);
@@ -159,8 +159,7 @@ static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
                                                    .index = row.index,
                                                    .code = GW_ECANCELLED,
                                                    .text = "cancelled"});
-    GW_FACT(sched, told, .job = job, .index = row.index,
-            .flags = GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
+    gw_sched_task_told(job, row.index, GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
 }
 
 /* Cancels the rows of the set and all rows that depend on them, except rows that other jobs share.
@@ -201,7 +200,7 @@ void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job, const struc
     struct reach reach = {.whole = job};
     if (job->unfinished == 0)
         return;
-    GW_FACT(sched, job_cancelled, .job = job, .cancel = cancel);
+    gw_sched_job_cancel(sched, job, cancel);
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1))
         if (gw_job_rare(job)->had_pures)
@@ -226,7 +225,7 @@ void gw_sched_cancel_abandon(struct gw_sched *sched, struct gw_job *job,
             gw_sched_task_awaited(sched, job, row))
             continue;
         if (!cancelled)
-            GW_FACT(sched, job_cancelled, .job = job, .cancel = cancel);
+            gw_sched_job_cancel(sched, job, cancel);
         cancelled = true;
         gw_sched_cancel_task(sched, job, row, cancel);
     }
@@ -282,7 +281,7 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
         (void)gw_sched_range_cancel_row(sched, job, message->index, &error);
     } else if (gw_sched_access_row(job, message->job, message->index, uid, &error) == 0) {
         if (!gw_sched_task_final(job, message->index))
-            GW_FACT(sched, cancel_asked, .job = job, .index = message->index, .cancel = &cancel);
+            gw_sched_event_log_cancel(sched, job, message->index, &cancel);
         cancel_one(sched, job, message->index, &cancel);
     }
     gw_sched_notify_request(sched, session->remote, job,
@@ -298,7 +297,7 @@ static void release_all(struct gw_sched *sched, struct gw_job *job)
         if (job->tasks.flags[row] & GW_TASK_HELD)
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
     if (gw_sched_range_is_open(job))
-        GW_FACT(sched, range_closed, .job = job);
+        gw_sched_range_close(sched, job);
 }
 
 int gw_sched_on_release(struct gw_sched *sched, struct gw_session *session,

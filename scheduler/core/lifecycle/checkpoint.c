@@ -61,7 +61,7 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_attempt *gang
                     record->copy.attempt == record->attempt && record->copy.step == record->step &&
                     !record->copy.gone))
         return;
-    GW_FACT(sched, checkpoint_copying, .job = job, .index = gang->index, .worker = copier);
+    gw_sched_checkpoint_copying(job, gang->index, copier, 0);
     gw_sched_assign_neighbour(sched, copier, home);
     gw_sched_send(sched, copier->remote, GW_MESSAGE_checkpoint_transfer)->checkpoint_transfer =
         (struct gw_msg_checkpoint_transfer){
@@ -106,8 +106,7 @@ static void on_transferred(struct gw_sched *sched, struct gw_worker *worker,
                                                : NULL;
     if (!record || record->copier != worker->id)
         return;
-    GW_FACT(sched, checkpoint_copied, .job = job, .index = message->index, .worker = worker,
-            .transferred = message);
+    gw_sched_checkpoint_copied(sched, job, message->index, worker, message);
     if (message->code == GW_EEXIST)
         GW_FACT(sched, checkpoint_shared, .at = job, .job = job->id, .index = message->index);
     else if (message->code == 0)
@@ -250,8 +249,7 @@ static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
     struct gw_worker *keeper = find_keeper(sched, record, leaving);
     if (!keeper)
         return false;
-    GW_FACT(sched, checkpoint_copying, .job = job, .index = row, .worker = keeper,
-            .leaving = leaving->id);
+    gw_sched_checkpoint_copying(job, row, keeper, leaving->id);
     gw_sched_assign_neighbour(sched, keeper, leaving);
     gw_sched_send(sched, keeper->remote, GW_MESSAGE_checkpoint_transfer)->checkpoint_transfer =
         (struct gw_msg_checkpoint_transfer){

@@ -26,8 +26,7 @@ void gw_sched_delays_begin(struct gw_sched *sched)
         uint64_t wait_ns = gw_sched_delay_rest_ns(sched, job, delay);
         uint8_t state = job->tasks.state[delay->index];
         if (wait_ns && (state == GW_TASK_READY || state == GW_TASK_WAITING))
-            GW_FACT(sched, delay_resumed, .job = job, .index = delay->index,
-                    .due_ns = sched->now_ns + wait_ns);
+            gw_sched_task_resume_delay(sched, job, delay->index, sched->now_ns + wait_ns);
     }
     gw_array_deinit(&before);
 }
@@ -35,7 +34,7 @@ void gw_sched_delays_begin(struct gw_sched *sched)
 void gw_sched_delays_on_tick(struct gw_sched *sched)
 {
     while (sched->delays.count && sched->delays.items[0].due_ns <= sched->now_ns)
-        GW_FACT(sched, delay_passed, .now_ns = sched->now_ns);
+        gw_sched_delay_pass(sched);
 }
 
 uint64_t gw_sched_delays_deadline_ns(const struct gw_sched *sched)

@@ -55,9 +55,9 @@ static void warm_workers(struct gw_sched *sched, const struct gw_gang_attempt *g
         if (worker != last)
             meet_others(sched, gang, worker);
         last = worker;
-        gw_sched_quarantine_end(sched, worker);
+        gw_sched_quarantine_end(sched, worker, false);
         if (spec->message.files.size)
-            gw_sched_quarantine_files_end(sched, worker);
+            gw_sched_quarantine_end(sched, worker, true);
     }
 }
 
@@ -159,7 +159,7 @@ static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
     gw_sched_task_end(sched, &(struct gw_task_end_cause){gang->job, gang->index, gang->id, where,
                                                          &end, gang->stopped, unbegun});
     if (unbegun)
-        GW_FACT(sched, gang_unbegun, .gang = gang);
+        gw_sched_gang_unbegin(gang);
 }
 
 void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_attempt *gang)
@@ -181,7 +181,7 @@ void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_attempt *gang
     } else {
         gang_has_results(sched, gang);
     }
-    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_ENDED);
+    gw_sched_gang_move(sched, gang, GW_GANG_ENDED);
 }
 
 void gw_sched_gang_end_give_up(struct gw_sched *sched, struct gw_gang_attempt *gang,
@@ -196,13 +196,13 @@ static void kill_ranks(struct gw_sched *sched, struct gw_gang_attempt *gang,
                        const struct gw_gang_kill *kill)
 {
     if (gang->state != GW_GANG_ENDING)
-        GW_FACT(sched, gang_ending, .gang = gang, .rank = GW_NO_INDEX, .cause = kill->cause);
+        gw_sched_gang_end(sched, gang, GW_NO_INDEX, kill->cause);
     const struct gw_worker *last = NULL;
     for (uint32_t i = 0; i < gang->count; i++) {
         uint32_t slot = gang->ranks[i].slot;
         if (slot == GW_NO_INDEX)
             continue;
-        GW_FACT(sched, attempt_killed, .slot = slot);
+        gw_sched_attempt_kill(sched, slot, false);
         struct gw_worker *worker = sched->attempts.items[slot].worker;
         if (worker == last)
             continue;
@@ -256,14 +256,15 @@ void gw_sched_gang_end_rank(struct gw_sched *sched, struct gw_gang_attempt *gang
     }
     bool first = gang->state != GW_GANG_ENDING;
     if (first)
-        GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = end);
+        gw_sched_gang_end(sched, gang, rank, end);
     bool corrects = !first && outranks(gang, rank, end);
     if (corrects)
-        GW_FACT(sched, gang_cause, .gang = gang, .rank = rank, .cause = end);
+        gw_sched_gang_set_cause(gang, rank, end);
     if (rank == 0 && end->port_taken)
-        GW_FACT(sched, gang_port_taken, .gang = gang);
+        gw_sched_gang_port_taken(gang);
     if ((first || corrects) && end->outcome == GW_OUTCOME_LOST && !end->dismissed)
-        gw_sched_quarantine_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
+        gw_sched_quarantine_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker,
+                                  false);
     gw_sched_task_end_badly(sched, gang->ranks[rank].slot, 0);
     if (first) {
         const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];

@@ -66,7 +66,7 @@ void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_att
     if (size <= gang->count)
         return;
     if (!gang->growing)
-        GW_FACT(sched, gang_growing, .gang = gang, .ranks = size);
+        gw_sched_gang_grow(sched, gang, size);
     if (spec->message.kind == GW_SPEC_FUNCTION)
         gw_sched_outbox_control(sched, gang, GW_CONTROL_PAUSE);
     else

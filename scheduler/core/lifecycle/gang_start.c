@@ -47,8 +47,8 @@ void gw_sched_gang_start_goes(struct gw_sched *sched, struct gw_job *job, uint32
 static void go(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     struct gw_job *job = gang->job;
-    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_READY);
-    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_RUNNING);
+    gw_sched_gang_move(sched, gang, GW_GANG_READY);
+    gw_sched_gang_move(sched, gang, GW_GANG_RUNNING);
     gw_sched_gang_start_goes(sched, job, gang->index,
                              (struct gw_went){gang->id, job->tasks.charges[gang->index].tries});
     gw_sched_checkpoint_on_go(sched, gang);
@@ -84,8 +84,7 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
         token = sched->step.event->tokens[0];
         sched->step.tokens_kept = sched->step.event->token_count == 1;
     }
-    GW_FACT(sched, rank_readied, .gang = gang, .rank = ready->rank, .info = ready->info,
-            .token = token, .door = door);
+    gw_sched_gang_rank_ready(gang, ready->rank, ready->info, token, door);
     if (ready->rank == 0)
         gw_sched_checkpoint_on_ready(sched, gang);
     if (gang->ready == gang->count)
@@ -101,6 +100,6 @@ int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *work
     struct gw_gang_attempt *gang = gw_sched_gang_find(sched, paused->attempt);
     if (paused->rank != 0 || gang->state == GW_GANG_PREPARING)
         return GW_EPROTO;
-    GW_FACT(sched, gang_paused, .gang = gang);
+    gw_sched_gang_pause(gang);
     return 0;
 }

@@ -34,7 +34,7 @@ static void fail_all(struct gw_sched *sched, struct gw_job *job)
     /* No further row can fail because of this gate. From now on, a row that a user retries runs
      * without waiting for the preceding job. */
     if (job->state != GW_JOB_OPEN && !gw_sched_range_grows(job))
-        GW_FACT(sched, gate_opened, .job = job);
+        gw_sched_tasks_open_gate(sched, job);
 }
 
 void gw_sched_gates_settle(struct gw_sched *sched)
@@ -46,7 +46,7 @@ void gw_sched_gates_settle(struct gw_sched *sched)
         if (job->gate_failed)
             fail_all(sched, job);
         else if (job->gates == 0)
-            GW_FACT(sched, gate_opened, .job = job);
+            gw_sched_tasks_open_gate(sched, job);
     }
     gw_sched_noted_ungated(sched);
 }

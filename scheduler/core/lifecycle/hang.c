@@ -193,7 +193,7 @@ static bool all_seen(struct gw_sched *sched, struct gw_gang_attempt *gang, bool 
         seen = false;
         if (rank->asked)
             continue;
-        GW_FACT(sched, rank_asked, .gang = gang, .rank = i);
+        gw_sched_gang_rank_ask(gang, i);
         const struct gw_worker *worker = sched->attempts.items[rank->slot].worker;
         if (worker != last)
             gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_look)->gang_look =
@@ -219,7 +219,7 @@ static void end_if_hung(struct gw_sched *sched, struct gw_gang_attempt *gang)
     (void)strcat(stacks, hint);
     struct gw_end end = {
         .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
-    GW_FACT(sched, gang_ending, .gang = gang, .rank = named, .cause = &end);
+    gw_sched_gang_end(sched, gang, named, &end);
     gw_sched_gang_end_kill(sched, gang,
                            &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
 }
@@ -250,16 +250,6 @@ uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, si
     return blamed == GW_NO_INDEX ? 0 : blamed;
 }
 
-/* Records where a rank is that does not move or (`late`) was not ready in time. */
-static void take(struct gw_sched *sched, const struct gw_fact_rank_stood *seen, bool late)
-{
-    if (late && (!seen->gang->late || seen->gang->ranks[seen->rank].ready))
-        return;
-    GW_FACT(sched, rank_stood, .gang = seen->gang, .rank = seen->rank, .still = !late,
-            .begun = seen->begun, .stopped = seen->stopped, .seen = seen->seen, .idle = seen->idle,
-            .operation = seen->operation, .stack = seen->stack);
-}
-
 /* Takes the next `size` bytes from the front of `texts`, which holds the texts of all ranks one
  * after the other. Returns false if they are too short. */
 static bool take_text(struct gw_bin *texts, uint32_t size, struct gw_bin *text)
@@ -285,20 +275,22 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
         return 0;
     for (uint32_t i = 0; i < gang->count && rows == 0; i++)
         if (gang->ranks[i].worker == worker->id && gang->ranks[i].still)
-            GW_FACT(sched, rank_stood, .gang = gang, .rank = i);
+            gw_sched_gang_rank_stand(gang, i, &(struct gw_stood){0});
     struct gw_bin operations = stuck->operations, stacks = stuck->stacks;
     for (uint32_t i = 0; i < rows; i++) {
-        struct gw_fact_rank_stood stood = {.gang = gang,
-                                           .rank = gw_col32_at(stuck->rank, i),
-                                           .begun = gw_col64_at(stuck->begun, i),
-                                           .stopped = gw_col32_at(stuck->stopped, i) & 1,
-                                           .idle = gw_col32_at(stuck->stopped, i) & 2,
-                                           .seen = stuck->closely != 0};
+        const uint32_t rank = gw_col32_at(stuck->rank, i);
+        struct gw_stood stood = {.still = !forms,
+                                 .begun = gw_col64_at(stuck->begun, i),
+                                 .stopped = gw_col32_at(stuck->stopped, i) & 1,
+                                 .idle = gw_col32_at(stuck->stopped, i) & 2,
+                                 .seen = stuck->closely != 0};
         if (!take_text(&operations, gw_col32_at(stuck->operation_size, i), &stood.operation) ||
             !take_text(&stacks, gw_col32_at(stuck->stack_size, i), &stood.stack))
             return GW_EPROTO;
-        if (gw_sched_gang_slot(sched, worker, stuck->attempt, stood.rank) != GW_NO_INDEX)
-            take(sched, &stood, forms);
+        /* While the gang forms, only those are of interest that are late. */
+        if (gw_sched_gang_slot(sched, worker, stuck->attempt, rank) != GW_NO_INDEX &&
+            (!forms || (gang->late && !gang->ranks[rank].ready)))
+            gw_sched_gang_rank_stand(gang, rank, &stood);
     }
     if (forms && gang->late && all_seen(sched, gang, false))
         gw_sched_hang_end_late(sched, gang);
@@ -342,7 +334,7 @@ void gw_sched_gangs_on_tick(struct gw_sched *sched)
     while (sched->preparing && sched->preparing->deadline_ns <= sched->now_ns) {
         struct gw_gang_attempt *gang = sched->preparing;
         if (!gang->late) {
-            GW_FACT(sched, gang_late, .gang = gang);
+            gw_sched_gang_set_late(sched, gang);
             gw_sched_hang_ask_late(sched, gang);
         } else {
             gw_sched_hang_end_late(sched, gang);
@@ -361,8 +353,8 @@ void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_attempt *gang
                        : "");
     struct gw_end end = {
         .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
-    GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
-    gw_sched_quarantine_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
+    gw_sched_gang_end(sched, gang, rank, &end);
+    gw_sched_quarantine_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker, false);
     gw_sched_gang_end_kill(sched, gang,
                            &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
 }

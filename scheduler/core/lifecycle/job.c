@@ -53,7 +53,7 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
         if (!job || !may_compact(job))
             continue;
         tell_forget(sched, job);
-        GW_FACT(sched, job_compacted, .job = job);
+        gw_sched_job_compact(sched, job);
         /* Calls and values are forgotten at once: calls would fill the history, and values never
          * appear in it. */
         if ((job->calls_of || gw_sched_job_is_value(job)) && may_forget(job))
@@ -89,8 +89,7 @@ void gw_sched_jobs_settle(struct gw_sched *sched)
         gw_job_usage_keep(sched, job);
         GW_FACT(sched, job_ended, .at = job, .job = job->id, .wall_ns = sched->wall_ns);
         if (job->detached)
-            GW_FACT(sched, announced, .job = job, .kind = GW_ANNOUNCE_JOB,
-                    .number = sched->facts + 1);
+            gw_sched_notify_announce(sched, job, 0, GW_ANNOUNCE_JOB, sched->facts + 1);
     }
     gw_sched_noted_ending(sched);
 }

@@ -25,7 +25,7 @@ void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
     if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_REJOINING)
         return;
     bool was_open = worker->memory.state == GW_MEMORY_OPEN;
-    GW_FACT(sched, worker_memory, .worker = worker, .report = report);
+    gw_sched_memory_take_report(sched, worker, report);
     if (was_open && report->state != GW_MEMORY_OPEN)
         take_back(sched, worker);
 }
@@ -37,8 +37,7 @@ int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker
         uint32_t slot =
             gw_sched_attempt_slot(sched, worker, gw_col64_at(measured->attempt, i), GW_RANK_NONE);
         if (slot != GW_NO_INDEX)
-            GW_FACT(sched, attempt_measured, .slot = slot,
-                    .bytes = gw_col64_at(measured->bytes, i));
+            gw_sched_memory_measured(sched, slot, gw_col64_at(measured->bytes, i));
     }
     return 0;
 }

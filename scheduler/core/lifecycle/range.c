@@ -32,7 +32,7 @@ static void settle_stub(struct gw_sched *sched, const struct gw_stub *stub)
     bool made = job->tasks.count == range->count || job->tasks.count - first >= range->block;
     if (range->block_open[stub->block] == 0 && made && job->tasks.state[first] != GW_TASK_RETIRED &&
         !stays(job, stub->block))
-        GW_FACT(sched, range_retired, .job = job, .block = stub->block);
+        gw_sched_range_retire(job, stub->block);
 }
 
 void gw_sched_ranges_settle(struct gw_sched *sched)

@@ -92,7 +92,7 @@ static uint32_t retry_unbegun(struct gw_sched *sched, struct gw_job *job, uint32
         return 0;
     }
     GW_FACT(sched, range_resumed, .at = job, .job = job->id);
-    GW_FACT(sched, range_grown, .job = job, .rows = row + 1 - first);
+    gw_sched_range_grow(sched, job, row + 1 - first);
     for (uint32_t before = first; before < row; before++)
         gw_sched_cancel_task(sched, job, before, &cancel);
     GW_FACT(sched, range_stopped, .at = job, .job = job->id, .made = job->tasks.count);
@@ -148,7 +148,7 @@ void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     /* The row already runs or ran again because another task needs it. Only the announcements to
      * clients must be sent again. */
     if (job->tasks.flags[row] & GW_TASK_TOLD_FAILED)
-        GW_FACT(sched, told, .job = job, .index = row);
+        gw_sched_task_told(job, row, 0);
     gw_sched_shares_retell(sched, job, row);
     gw_sched_notify_task(sched, job, row);
 }

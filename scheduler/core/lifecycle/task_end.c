@@ -28,7 +28,7 @@
 void gw_sched_task_end_cancelled(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     if (job->tasks.flags[row] & GW_TASK_RERUN) {
-        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        gw_sched_task_requeue(sched, job, row);
         return;
     }
     gw_sched_places_keep(sched, job, row);
@@ -257,13 +257,12 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
     }
     /* A pipelined task whose input was never made is queued again. */
     if (job->tasks.state[row] == GW_TASK_PIPELINED) {
-        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        gw_sched_task_requeue(sched, job, row);
         return;
     }
     if (gw_sched_task_end_actor_well(sched, job))
         return;
-    GW_FACT(sched, attempt_outcome, .job = job, .index = row, .where = task_end->where,
-            .end = task_end->end, .unbegun = task_end->unbegun);
+    gw_sched_event_log_outcome(sched, job, row, task_end->where, task_end->end, task_end->unbegun);
     struct gw_charges charges = job->tasks.charges[row];
     const struct gw_charges before = charges;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
@@ -280,7 +279,7 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
                  (task_end->end->outcome == GW_OUTCOME_KILLED && !task_end->end->executing))
             delay_ns = gw_sched_memory_back_off_ns(sched, job, row, refused);
         gw_sched_task_end_actor_again(sched, job);
-        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        gw_sched_task_requeue(sched, job, row);
         if (delay_ns)
             gw_sched_delay(sched, job, row, delay_ns);
         return;
@@ -323,7 +322,7 @@ void gw_sched_task_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run
     if (!attempt->pipelined)
         gw_sched_object_each_input(sched, attempt->job, attempt->index,
                                    &(struct gw_input_visit){input_unfetched, &unfetched});
-    GW_FACT(sched, attempt_ended, .slot = slot, .run_ns = run_ns);
+    gw_sched_attempt_end(sched, slot, false, run_ns, 0);
 }
 
 /* -- End of a task ------------------------------------------------------------------------- */
@@ -336,7 +335,7 @@ bool gw_sched_task_end_actor_stood(const struct gw_job *job)
 void gw_sched_task_end_actor_again(struct gw_sched *sched, struct gw_job *job)
 {
     if (gw_sched_task_end_actor_stood(job))
-        GW_FACT(sched, actor_moved, .actor = job->actor, .state = GW_ACTOR_RESTARTING);
+        gw_sched_actor_move(sched, job->actor, GW_ACTOR_RESTARTING);
 }
 
 bool gw_sched_task_end_actor_well(struct gw_sched *sched, struct gw_job *job)

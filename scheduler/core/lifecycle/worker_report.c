@@ -29,7 +29,7 @@ int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
             continue;
         const bool waited = gw_sched_attempt_waits(&sched->attempts.items[slot]);
         bool was_long = sched->attempts.items[slot].is_long;
-        GW_FACT(sched, attempt_started, .slot = slot);
+        gw_sched_attempt_start(sched, slot);
         if (waited && !was_long)
             gw_sched_task_end_take_back(sched, sched->attempts.items[slot].lane);
     }
@@ -50,10 +50,9 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
     }
     struct gw_job *job = sched->attempts.items[slot].job;
     uint32_t row = sched->attempts.items[slot].index;
-    GW_FACT(sched, attempt_ended, .slot = slot, .well = true, .run_ns = run_ns,
-            .bytes = result->bytes);
+    gw_sched_attempt_end(sched, slot, true, run_ns, result->bytes);
     if (sched->quarantines.count && job->specs.items[job->tasks.spec[row]].message.files.size)
-        gw_sched_quarantine_files_end(sched, worker);
+        gw_sched_quarantine_end(sched, worker, true);
     uint8_t state = job->tasks.state[row];
     if (state == GW_TASK_CANCELLING || state == GW_TASK_PIPELINED) {
         /* The worker stores a result that no task will need. */
@@ -65,7 +64,7 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
         if (state == GW_TASK_CANCELLING)
             gw_sched_task_end_cancelled(sched, job, row);
         else
-            GW_FACT(sched, task_requeued, .job = job, .index = row);
+            gw_sched_task_requeue(sched, job, row);
         return 0;
     }
     gw_sched_task_end_done(sched, job, row, &(struct gw_results){result, 1});
@@ -200,8 +199,8 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
     /* A rank cannot finish before the scheduler has told its gang to start. */
     if (gang->state == GW_GANG_PREPARING)
         return GW_EPROTO;
-    GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
-    GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
+    gw_sched_attempt_end(sched, slot, true, 0, 0);
+    gw_sched_gang_rank_finish(gang, end->rank, end->result);
     if (gang->live > 0)
         gw_sched_hang_on_finished(sched, gang);
     else if (gang->state != GW_GANG_RECOVERING)
@@ -211,7 +210,7 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
 
 void gw_sched_worker_report_gathered(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
-    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_RUNNING);
+    gw_sched_gang_move(sched, gang, GW_GANG_RUNNING);
     if (gang->live == 0)
         gw_sched_gang_end_over(sched, gang);
     else
@@ -222,7 +221,7 @@ void gw_sched_worker_report_ready(struct gw_sched *sched, struct gw_worker *work
 {
     if (worker->stale.count > 0 || !gw_sched_hold_knows(sched, worker))
         return;
-    GW_FACT(sched, worker_readied, .worker = worker);
+    gw_sched_worker_make_ready(sched, worker);
     gw_sched_log_joined(sched, worker);
 }
 
@@ -231,6 +230,6 @@ void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, 
 {
     if (worker->state != GW_WORKER_REJOINING)
         return;
-    GW_FACT(sched, worker_cleared, .worker = worker, .attempt = attempt, .rank = rank);
+    gw_sched_worker_clear(worker, attempt, rank);
     gw_sched_worker_report_ready(sched, worker);
 }

@@ -154,7 +154,7 @@ static void end_unfit(struct gw_sched *sched, const struct gw_late_told *claim)
     uint32_t slot = gw_sched_attempt_find(sched, claim->attempt);
     gw_sched_outbox_kill(sched, claim->worker,
                          &(struct gw_kill_row){claim->attempt, GW_FAIL_GRACE_NS, GW_KILL_STALE});
-    GW_FACT(sched, attempt_killed, .slot = slot);
+    gw_sched_attempt_kill(sched, slot, false);
 }
 
 /* -- Gangs --------------------------------------------------------------------------------- */
@@ -170,11 +170,10 @@ static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
                 (struct gw_went){claim->attempt, claim->job->tasks.charges[claim->row].tries + 1u});
             gw_sched_checkpoint_on_unseen(sched, claim->job, claim->row);
         }
-        GW_FACT(sched, gang_adopted, .job = claim->job, .index = claim->row,
-                .attempt = claim->attempt, .world = claim->world);
+        gw_sched_adopted_gang(sched, claim->job, claim->row, claim->attempt, claim->world);
         gang = gw_sched_gang_find(sched, claim->attempt);
     }
-    GW_FACT(sched, rank_adopted, .gang = gang, .rank = claim->rank, .adopted = adopted);
+    gw_sched_adopted_rank(sched, gang, claim->rank, adopted);
     gw_sched_checkpoint_on_adopted(sched, gang, claim->rank, claim->worker);
     if (claim->kind == GW_CLAIM_UNFIT)
         gw_sched_gang_end_give_up(sched, gang,
@@ -216,13 +215,12 @@ static void take(struct gw_sched *sched, const struct gw_late_told *claim)
                                        .gpu_count = claim->gpu_count,
                                        .ended = claim->kind == GW_CLAIM_ENDED,
                                        .queued = claim->kind == GW_CLAIM_WAITS && !claim->late};
-    GW_FACT(sched, worker_cleared, .worker = claim->worker, .attempt = claim->attempt,
-            .rank = claim->rank);
+    gw_sched_worker_clear(claim->worker, claim->attempt, claim->rank);
     if (claim->rank != GW_RANK_NONE) {
         adopt_rank(sched, claim, &adopted);
         return;
     }
-    GW_FACT(sched, task_adopted, .job = claim->job, .index = claim->row, .adopted = &adopted);
+    gw_sched_adopted_task(sched, claim->job, claim->row, &adopted);
     if (claim->kind == GW_CLAIM_UNFIT)
         end_unfit(sched, claim);
 }
@@ -241,13 +239,12 @@ static void keep(struct gw_sched *sched, struct gw_late_told *claim)
                                        .gpus = claim->gpus};
     if (gw_sched_late_claim_find(claim->worker, claim->attempt, claim->rank))
         return;
-    GW_FACT(sched, claim_waits, .worker = claim->worker, .claim = &late);
+    gw_sched_late_claim_add(sched, claim->worker, &late);
     /* An attempt that is queued in a process has no slot of its own, and its claim may be kept for
      * long, so the worker may become ready. Other claims use slots: the worker gets no tasks before
      * they are decided. */
     if (claim->kind == GW_CLAIM_WAITS)
-        GW_FACT(sched, worker_cleared, .worker = claim->worker, .attempt = claim->attempt,
-                .rank = claim->rank);
+        gw_sched_worker_clear(claim->worker, claim->attempt, claim->rank);
 }
 
 /* The attempt finished while its claim was kept: handle the stored report as if it came now. */
@@ -289,7 +286,7 @@ static bool decide(struct gw_sched *sched, struct gw_worker *worker, uint32_t at
     if (fate == FATE_WAITS)
         return false;
     struct gw_late_claim moved;
-    GW_FACT(sched, claim_left, .worker = worker, .at = at, .to = &moved);
+    gw_sched_late_claim_leave(sched, worker, at, &moved);
     if (fate == FATE_TAKEN) {
         take(sched, &claim);
         if (moved.finished)
@@ -408,7 +405,7 @@ void gw_sched_adopt_objects(struct gw_sched *sched, struct gw_worker *worker,
             uint32_t holder = gw_sched_object_holder_of(sched, at, worker->slot);
             /* Ignore an object that the worker names twice. */
             if (holder == GW_NO_INDEX || !sched->holders.items[holder].firm)
-                GW_FACT(sched, object_regained, .object = at, .worker = worker);
+                gw_sched_object_recover(sched, at, worker);
         }
     }
 }

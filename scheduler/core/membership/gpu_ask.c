@@ -26,7 +26,7 @@ static uint32_t ask_worker(struct gw_sched *sched, struct gw_worker *worker, con
         ++*found;
         if (!gw_sched_gpu_why_drained(gpu))
             continue;
-        GW_FACT(sched, gpu_given_back, .worker = worker, .gpu = i, .by = by);
+        gw_sched_gpu_give_back(worker, i, by);
         asked++;
         if (gpu->drained)
             gw_sched_send(sched, worker->remote, GW_MESSAGE_gpu_undrain)->gpu_undrain =

@@ -75,7 +75,7 @@ void gw_sched_hold_on_committed(struct gw_sched *sched)
 void gw_sched_hold_begin(struct gw_sched *sched)
 {
     if (sched->hold.known.count && sched->options.keeps_workers)
-        GW_FACT(sched, hold_begun, .until_ns = sched->now_ns + GW_LOST_NS);
+        gw_sched_hold_start(sched, sched->now_ns + GW_LOST_NS);
     else
         gw_sched_gang_control_over(sched);
 }
@@ -86,7 +86,7 @@ void gw_sched_hold_settle(struct gw_sched *sched)
     if (!sched->hold.until_ns ||
         (sched->now_ns < sched->hold.until_ns && gw_sched_hold_awaits(sched)))
         return;
-    GW_FACT(sched, hold_over, .now_ns = sched->now_ns);
+    gw_sched_hold_end(sched);
     gw_sched_adopt_over(sched);
     gw_sched_gang_control_over(sched);
     for (size_t i = sched->hold.known.count; i-- > 0;)

@@ -31,7 +31,7 @@ int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *wo
         return GW_EPROTO;
     if (!gw_sched_worker_history_check(sched, worker, registration))
         return 0;
-    GW_FACT(sched, worker_registered, .worker = worker, .registration = registration);
+    gw_sched_worker_register(sched, worker, registration);
 
     gw_sched_hold_on_registered(sched, worker);
     gw_sched_adopt(sched, worker, registration);
@@ -76,8 +76,8 @@ static void take_all(struct gw_sched *sched, struct gw_worker *worker, const cha
 {
     lose_attempts(sched, worker, why, dismissed);
     while (worker->first_holder != GW_NO_INDEX)
-        GW_FACT(sched, holder_removed, .worker = worker,
-                .object = sched->holders.items[worker->first_holder].object);
+        gw_sched_object_lose_holder(sched, sched->holders.items[worker->first_holder].object,
+                                    worker);
 }
 
 static void lose(struct gw_sched *sched, struct gw_worker *worker, const char *why, bool dismissed)
@@ -89,7 +89,7 @@ static void lose(struct gw_sched *sched, struct gw_worker *worker, const char *w
     take_all(sched, worker, why, dismissed);
     uint32_t id = worker->id;
     gw_sched_hold_on_lost(sched, worker);
-    GW_FACT(sched, worker_lost, .worker = worker, .why = why);
+    gw_sched_worker_set_lost(sched, worker, why);
     gw_sched_pending_on_worker_lost(sched, id);
     gw_sched_tunnels_on_worker_lost(sched, id);
 }
@@ -109,7 +109,7 @@ void gw_sched_worker_empty(struct gw_sched *sched, struct gw_worker *worker, con
     const uint32_t id = worker->id;
     gw_sched_log_left(sched, worker, why);
     take_all(sched, worker, why, true);
-    GW_FACT(sched, worker_emptied, .worker = worker, .why = why);
+    gw_sched_worker_set_empty(sched, worker, why);
     gw_sched_pending_on_worker_lost(sched, id);
     gw_sched_tunnels_on_worker_lost(sched, id);
 }
@@ -117,15 +117,14 @@ void gw_sched_worker_empty(struct gw_sched *sched, struct gw_worker *worker, con
 void gw_sched_worker_on_heartbeat(struct gw_sched *sched, struct gw_worker *worker,
                                   const struct gw_msg_heartbeat *heartbeat)
 {
-    GW_FACT(sched, worker_beat, .worker = worker, .number = heartbeat->number,
-            .memory_used_bytes = heartbeat->memory_used_bytes);
+    gw_sched_worker_beat(worker, heartbeat->number, heartbeat->memory_used_bytes);
 }
 
 void gw_sched_workers_on_tick(struct gw_sched *sched)
 {
     if (sched->now_ns < sched->beat_ns)
         return;
-    GW_FACT(sched, beat_sent, .now_ns = sched->now_ns);
+    gw_sched_worker_beat_sent(sched, sched->now_ns);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state == GW_WORKER_LOST)
@@ -183,7 +182,7 @@ bool gw_sched_worker_history_check(struct gw_sched *sched, const struct gw_worke
 
 static void let_go(struct gw_sched *sched, struct gw_worker *worker)
 {
-    GW_FACT(sched, worker_let_go, .worker = worker);
+    gw_sched_worker_let_go(worker);
     gw_sched_send(sched, worker->remote, GW_MESSAGE_shutdown)->shutdown.text =
         gw_sched_send_text(sched, "no other worker needs data of this worker");
 }
@@ -194,7 +193,7 @@ void gw_sched_leave_on_leaving(struct gw_sched *sched, struct gw_worker *worker,
     if (worker->state == GW_WORKER_SHUTTING_DOWN)
         return;
     if (!worker->leaves)
-        GW_FACT(sched, worker_leaving, .worker = worker);
+        gw_sched_worker_set_leaving(sched, worker);
     if (!leaving->empty)
         return;
     if (worker->state == GW_WORKER_READY && !sched->shutting_down)
@@ -207,7 +206,7 @@ void gw_sched_workers_leave_settle(struct gw_sched *sched)
 {
     if (!sched->leaving || sched->now_ns < sched->leave_look_ns)
         return;
-    GW_FACT(sched, leaves_looked, .next_ns = sched->now_ns + LOOK_NS);
+    gw_sched_workers_leave_look(sched, sched->now_ns + LOOK_NS);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state != GW_WORKER_SHUTTING_DOWN || worker->let_go)

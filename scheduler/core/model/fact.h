@@ -1,9 +1,9 @@
-/* Facts. Applying a fact is the only way to change the state of the scheduler (facts.def lists the
- * facts).
+/* Facts: changes of state that outlive the scheduler (facts.def lists the facts).
  *
- * GW_FACT(sched, name, .member = ...) applies one fact: it encodes a durable fact into the step's
- * commit, then calls gw_sched_apply_<name>, which is in the file of the thing that the fact is
- * about. */
+ * GW_FACT(sched, name, .member = ...) applies one fact: it encodes a fact about a detached job, or
+ * about no job, into the step's commit, then calls gw_sched_apply_<name>, which is in the file of
+ * the thing that the fact is about. All other changes of state are functions of model/, which are
+ * called directly. */
 #ifndef GW_SCHEDULER_CORE_FACT_H
 #define GW_SCHEDULER_CORE_FACT_H
 
@@ -60,12 +60,10 @@ struct gw_results {
 
 enum gw_fact_type {
 #define DURABLE(name, number, ...) GW_FACT_##name = (number),
-#define SOFT(name, ...) GW_FACT_##name,
 #define F(kind, field)
     GW_FACT_none,
 #include "scheduler/core/model/facts.def"
 #undef F
-#undef SOFT
 #undef DURABLE
 };
 
@@ -77,21 +75,17 @@ enum gw_fact_type {
 #define GW_FACT_KIND_CHARGES struct gw_charges
 #define GW_FACT_KIND_RESULTS struct gw_results
 
-/* `at` is the job that the fact names. NULL: the applier finds the job by its id. */
+/* `at` is the job that the fact names. NULL: the applier finds the job by its id.
+ * gw_sched_fact_log_<name> appends the bytes of a fact to the step's commit. */
 #define F(kind, field) GW_FACT_KIND_##kind field;
 #define DURABLE(name, number, ...)                                                                 \
     struct gw_fact_##name {                                                                        \
         struct gw_job *at;                                                                         \
         __VA_ARGS__                                                                                \
     };                                                                                             \
-    void gw_sched_apply_##name(struct gw_sched *sched, const struct gw_fact_##name *fact);
-#define SOFT(name, ...)                                                                            \
-    struct gw_fact_##name {                                                                        \
-        __VA_ARGS__                                                                                \
-    };                                                                                             \
+    void gw_sched_fact_log_##name(struct gw_sched *sched, const struct gw_fact_##name *fact);      \
     void gw_sched_apply_##name(struct gw_sched *sched, const struct gw_fact_##name *fact);
 #include "scheduler/core/model/facts.def"
-#undef SOFT
 #undef DURABLE
 #undef F
 
@@ -101,22 +95,5 @@ enum gw_fact_type {
         gw_sched_fact_log_##name((sched), &gw_fact_);                                              \
         gw_sched_apply_##name((sched), &gw_fact_);                                                 \
     } while (0)
-
-/* gw_sched_fact_log_<name> appends a durable fact to the step's commit. For a soft fact it does
- * nothing. */
-#define F(kind, field)
-#define SOFT(name, ...)                                                                            \
-    static inline void gw_sched_fact_log_##name(struct gw_sched *sched,                            \
-                                                const struct gw_fact_##name *fact)                 \
-    {                                                                                              \
-        (void)sched;                                                                               \
-        (void)fact;                                                                                \
-    }
-#define DURABLE(name, number, ...)                                                                 \
-    void gw_sched_fact_log_##name(struct gw_sched *sched, const struct gw_fact_##name *fact);
-#include "scheduler/core/model/facts.def"
-#undef SOFT
-#undef DURABLE
-#undef F
 
 #endif

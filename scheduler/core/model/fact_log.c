@@ -62,7 +62,6 @@ static bool is_durable(const struct gw_sched *sched, const struct gw_job *job)
 }
 
 #define F(kind, field) gw_fact_log_put_##kind(&sched->commit, fact->field);
-#define SOFT(name, ...)
 #define DURABLE(name, number, ...)                                                                 \
     void gw_sched_fact_log_##name(struct gw_sched *sched, const struct gw_fact_##name *fact)       \
     {                                                                                              \
@@ -78,5 +77,4 @@ static bool is_durable(const struct gw_sched *sched, const struct gw_job *job)
     }
 #include "scheduler/core/model/facts.def"
 #undef DURABLE
-#undef SOFT
 #undef F

@@ -17,13 +17,7 @@ void gw_sched_history_begin(struct gw_sched *sched, const struct gw_event *event
 void gw_sched_history_on_committed(struct gw_sched *sched, uint64_t commits)
 {
     if (commits > sched->history.commits)
-        GW_FACT(sched, commits_counted, .commits = commits);
-}
-
-void gw_sched_apply_commits_counted(struct gw_sched *sched,
-                                    const struct gw_fact_commits_counted *fact)
-{
-    sched->history.commits = fact->commits;
+        sched->history.commits = commits;
 }
 
 bool gw_sched_history_is_of(const struct gw_sched *sched,

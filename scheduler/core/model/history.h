@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 struct gw_event;
-struct gw_fact_commits_counted;
 struct gw_msg_heartbeat;
 struct gw_msg_registration;
 struct gw_sched;
@@ -20,8 +19,6 @@ struct gw_worker;
  * gw_sched_history_on_committed records the number of commits on disk. */
 void gw_sched_history_begin(struct gw_sched *sched, const struct gw_event *event);
 void gw_sched_history_on_committed(struct gw_sched *sched, uint64_t commits);
-void gw_sched_apply_commits_counted(struct gw_sched *sched,
-                                    const struct gw_fact_commits_counted *fact);
 
 /* gw_sched_history_is_of returns true if a registering worker's jobs were numbered by this state.
  */

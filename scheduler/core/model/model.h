@@ -3,22 +3,7 @@
 #ifndef GW_SCHEDULER_CORE_MODEL_H
 #define GW_SCHEDULER_CORE_MODEL_H
 
-#include "scheduler/core/model/changes/attempt.h"
-#include "scheduler/core/model/changes/content.h"
-#include "scheduler/core/model/changes/feed.h"
-#include "scheduler/core/model/changes/gpu.h"
-#include "scheduler/core/model/changes/job.h"
-#include "scheduler/core/model/changes/object.h"
-#include "scheduler/core/model/changes/place.h"
-#include "scheduler/core/model/changes/queue.h"
-#include "scheduler/core/model/changes/range.h"
-#include "scheduler/core/model/changes/ranks.h"
-#include "scheduler/core/model/changes/remote.h"
-#include "scheduler/core/model/changes/reservation.h"
-#include "scheduler/core/model/changes/task.h"
-#include "scheduler/core/model/changes/task_ready.h"
-#include "scheduler/core/model/changes/term.h"
-#include "scheduler/core/model/changes/worker.h"
+#include "scheduler/core/model/changes/changes.h"
 #include "scheduler/core/model/clients/notify.h"
 #include "scheduler/core/model/clients/sync.h"
 #include "scheduler/core/model/clients/tunnel.h"

@@ -59,7 +59,7 @@ uint64_t gw_sched_gang_size_start(const struct gw_sched *sched, const struct gw_
 void gw_sched_gang_size_on_tick(struct gw_sched *sched)
 {
     if (sched->elastic_ns && sched->elastic_ns <= sched->now_ns)
-        GW_FACT(sched, full_waited, .now_ns = sched->now_ns);
+        gw_sched_gang_size_waited(sched, sched->now_ns);
 }
 
 uint64_t gw_sched_gang_size_deadline_ns(const struct gw_sched *sched)

@@ -226,11 +226,16 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
             return false;
         if (followed++ > 0 && sched->slots_free > 0)
             return true;
-        uint64_t id = gw_sched_attempt_next(sched);
-        uint32_t place = gw_sched_attempt_place(id);
-        GW_FACT(sched, task_pipelined, .job = row.job, .index = row.index, .worker = lane->worker,
-                .shape = spec->shape, .attempt = id, .prefetched = room == ROOM_INHERITED);
-        gw_sched_outbox_assign(sched, place);
+        gw_sched_outbox_assign(
+            sched, gw_sched_attempt_pipeline_task(
+                       sched, &(struct gw_attempt_new){.job = row.job,
+                                                       .index = row.index,
+                                                       .rank = GW_RANK_NONE,
+                                                       .worker = lane->worker,
+                                                       .shape = spec->shape,
+                                                       .prefetched = room == ROOM_INHERITED,
+                                                       .pipelined = true,
+                                                       .why = GW_PLACED_HEIR}));
     }
     return true;
 }
@@ -257,7 +262,7 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
 static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
     struct gw_worker *worker = lane->worker;
-    GW_FACT(sched, worker_queue_asked, .lane = lane);
+    gw_sched_worker_queue_ask(lane);
     for (uint32_t slot = worker->last; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].prev) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
@@ -265,7 +270,7 @@ static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
             continue;
         gw_sched_outbox_kill(sched, worker,
                              &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
-        GW_FACT(sched, attempt_recalled, .slot = slot);
+        gw_sched_attempt_recall(sched, slot);
     }
 }
 
@@ -330,6 +335,6 @@ void gw_sched_pipelining_recall(struct gw_sched *sched, struct gw_job *job, uint
             continue;
         gw_sched_outbox_kill(sched, attempt->worker,
                              &(struct gw_kill_row){attempt->id, GW_FAIL_GRACE_NS, GW_KILL_CANCEL});
-        GW_FACT(sched, attempt_killed, .slot = slot);
+        gw_sched_attempt_kill(sched, slot, false);
     }
 }

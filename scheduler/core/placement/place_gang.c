@@ -49,8 +49,7 @@ void gw_sched_place_gang(struct gw_sched *sched, struct gw_queue *queue,
 {
     struct gw_job *job = queue->job;
     uint32_t row = gw_bits_first(&queue->ready);
-    GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = queue->shape,
-            .placed_ranks = placed_ranks, .placed_rank_count = count);
+    gw_sched_gang_place(sched, job, row, queue->shape, placed_ranks, count);
     struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     gw_sched_place_gang_prefetches(sched, gang, placed_ranks);
     tell_gang(sched, gang, placed_ranks);

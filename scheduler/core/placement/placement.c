@@ -138,7 +138,7 @@ static struct gw_worker *worker_with_room(struct gw_sched *sched, const struct g
              tries < GW_WORKER_QUEUES_TRIED_MAX; tries++) {
             if (worker_queue_room(sched, lane, choice, window) > 0)
                 return lane->worker;
-            GW_FACT(sched, room_turned, .lane = lane);
+            gw_sched_worker_queue_turn(lane);
             lane = lane->next;
             if (lane == first)
                 break;
@@ -206,19 +206,24 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
     placing->unaffording = !worker && choice.unaffording > 0;
     if (!worker)
         return false;
-    uint64_t attempt = gw_sched_attempt_next(sched);
-    uint32_t slot = gw_sched_attempt_place(attempt);
     uint64_t near_bytes = worker->score_epoch == choice.epoch ? worker->score : 0;
-    uint32_t why = prefetched                  ? GW_PLACED_QUEUED
-                   : near_bytes                ? GW_PLACED_DATA
-                   : shape->need               ? GW_PLACED_NEED
-                   : sched->workers_ready == 1 ? GW_PLACED_ONLY
-                                               : GW_PLACED_FREE;
-    GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .shape = shape,
-            .attempt = attempt, .prefetched = prefetched, .is_long = window == 1, .why = why,
-            .near_bytes = near_bytes);
+    uint8_t why = prefetched                  ? GW_PLACED_QUEUED
+                  : near_bytes                ? GW_PLACED_DATA
+                  : shape->need               ? GW_PLACED_NEED
+                  : sched->workers_ready == 1 ? GW_PLACED_ONLY
+                                              : GW_PLACED_FREE;
+    uint32_t slot =
+        gw_sched_attempt_place_task(sched, &(struct gw_attempt_new){.job = job,
+                                                                    .index = row,
+                                                                    .rank = GW_RANK_NONE,
+                                                                    .worker = worker,
+                                                                    .shape = shape,
+                                                                    .prefetched = prefetched,
+                                                                    .is_long = window == 1,
+                                                                    .why = why,
+                                                                    .near_bytes = near_bytes});
     if (prefetched)
-        GW_FACT(sched, room_turned, .lane = gw_sched_worker_queue_get(worker, shape));
+        gw_sched_worker_queue_turn(gw_sched_worker_queue_get(worker, shape));
     gw_sched_outbox_assign(sched, slot);
     return true;
 }

@@ -49,7 +49,7 @@ void gw_sched_reservation_review(struct gw_sched *sched)
 {
     gw_sched_reservation_unsee(sched);
     if (sched->reservation.job && !still_holds(sched))
-        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
+        gw_sched_reservation_clear(sched);
 }
 
 /* Tasks that running tasks wait for come first, because the running tasks free no slots before. */
@@ -168,9 +168,8 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
     if (count == 0)
         return;
     if (sched->reservation.job)
-        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
-    GW_FACT(sched, reservation_made, .queue = queue, .reserved_ranks = reserved_ranks,
-            .count = count);
+        gw_sched_reservation_clear(sched);
+    gw_sched_worker_queue_reserve_for(sched, queue, reserved_ranks, count);
     for (uint32_t i = 0; i < count; i++)
         if (gw_sched_worker_drains(reserved_ranks[i].worker))
             gw_sched_work_stealing_recall_queued(sched, reserved_ranks[i].worker);
@@ -206,7 +205,7 @@ static void move(struct gw_sched *sched, struct gw_queue *queue)
             make(sched, queue);
         if (whole || ranks <= to->reserved_ranks)
             return;
-        GW_FACT(sched, reservation_moved, .from = from, .to = to);
+        gw_sched_reservation_move(sched, from, to);
     }
 }
 
@@ -222,7 +221,7 @@ void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *qu
             make(sched, queue);
     } else if (reservation->job && queue->job->depth == 0 &&
                gw_sched_queue_before(queue, reservation->queue)) {
-        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
+        gw_sched_reservation_clear(sched);
     }
 }
 

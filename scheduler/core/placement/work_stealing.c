@@ -56,7 +56,7 @@ static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
                 break;
             wanted--;
             if (fetch_ns(sched, attempt) < wait_ns) {
-                GW_FACT(sched, attempt_recalled, .slot = slot);
+                gw_sched_attempt_recall(sched, slot);
                 gw_sched_outbox_kill(
                     sched, worker,
                     &(struct gw_kill_row){sched->attempts.items[slot].id, 0, GW_KILL_TAKE_BACK});
@@ -75,7 +75,7 @@ void gw_sched_work_stealing_recall_queued(struct gw_sched *sched, struct gw_work
         if (attempt->state == GW_ATTEMPT_SENT && !attempt->is_long && !attempt->pipelined &&
             attempt->job->tasks.state[attempt->index] == GW_TASK_PLACED &&
             lane->attempts > lane->debits + lane->recalled) {
-            GW_FACT(sched, attempt_recalled, .slot = slot);
+            gw_sched_attempt_recall(sched, slot);
             gw_sched_outbox_kill(sched, worker,
                                  &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
         }
@@ -99,7 +99,7 @@ void gw_sched_work_stealing(struct gw_sched *sched)
             bool may = lane->worker != idle && !lane->barren &&
                        lane->attempts > lane->debits + lane->recalled;
             bool barren = may && !recall(sched, lane);
-            GW_FACT(sched, queued_turned, .shape = shape, .barren = barren);
+            gw_sched_worker_queue_turn_queued(shape, barren);
         }
     }
 }

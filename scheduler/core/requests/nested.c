@@ -86,8 +86,8 @@ void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker
     if (slot == GW_NO_INDEX || sched->attempts.items[slot].blocked == blocked)
         return;
     if (gw_sched_attempt_waits(&sched->attempts.items[slot]))
-        GW_FACT(sched, attempt_started, .slot = slot);
-    GW_FACT(sched, attempt_blocked, .slot = slot, .blocked = blocked);
+        gw_sched_attempt_start(sched, slot);
+    gw_sched_attempt_block(sched, slot, blocked);
     if (blocked)
         gw_sched_task_end_take_back(sched, sched->attempts.items[slot].lane);
 }

@@ -83,7 +83,7 @@ static void ask_holder(struct gw_sched *sched, const struct gw_pending_request *
     const struct gw_object *object = &sched->objects.items[at];
     struct gw_msg_fetch *fetch = &gw_sched_send(sched, worker->remote, GW_MESSAGE_fetch)->fetch;
     *fetch = (struct gw_msg_fetch){pending->relay, object->job->id, object->index, object->rank};
-    GW_FACT(sched, relayed, .relay = pending->relay, .worker = worker);
+    gw_sched_pending_relay(sched, pending->relay, worker);
 }
 
 static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
@@ -267,7 +267,7 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     read->attempt = attempt;
     if (job->specs.items[job->tasks.spec[pending->index]].message.ranks == 0)
         read->rank = GW_RANK_NONE;
-    GW_FACT(sched, relayed, .relay = pending->relay, .worker = worker);
+    gw_sched_pending_relay(sched, pending->relay, worker);
     return false;
 }
 
@@ -286,7 +286,7 @@ static void try_pending(struct gw_sched *sched, const struct gw_pending_request 
     else if (remote)
         answered = try_log(sched, remote, pending);
     if (answered)
-        GW_FACT(sched, answered, .relay = pending->relay);
+        gw_sched_pending_answer(sched, pending->relay);
 }
 
 /* Tries the requests about a job that were not passed on to a worker yet. */
@@ -333,11 +333,10 @@ void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
         gw_sched_send_reply(sched, remote, wait->request, &error);
         return;
     }
-    GW_FACT(sched, asked,
-            .pending = &(struct gw_pending_request){.type = GW_MESSAGE_wait,
-                                                    .peer = remote->peer,
-                                                    .request = wait->request,
-                                                    .job = wait->job});
+    gw_sched_pending_ask(sched, &(struct gw_pending_request){.type = GW_MESSAGE_wait,
+                                                             .peer = remote->peer,
+                                                             .request = wait->request,
+                                                             .job = wait->job});
 }
 
 void gw_sched_on_fetch(struct gw_sched *sched, struct gw_remote *remote,
@@ -350,14 +349,13 @@ void gw_sched_on_fetch(struct gw_sched *sched, struct gw_remote *remote,
         answer_object(sched, remote, fetch->request, &error);
         return;
     }
-    GW_FACT(sched, asked,
-            .pending = &(struct gw_pending_request){
-                .type = GW_MESSAGE_fetch,
-                .peer = remote->peer,
-                .request = fetch->request,
-                .job = fetch->job,
-                .index = fetch->index,
-                .rank = fetch->rank == GW_RANK_NONE ? 0 : fetch->rank});
+    gw_sched_pending_ask(
+        sched, &(struct gw_pending_request){.type = GW_MESSAGE_fetch,
+                                            .peer = remote->peer,
+                                            .request = fetch->request,
+                                            .job = fetch->job,
+                                            .index = fetch->index,
+                                            .rank = fetch->rank == GW_RANK_NONE ? 0 : fetch->rank});
 }
 
 void gw_sched_on_log_read(struct gw_sched *sched, struct gw_remote *remote,
@@ -376,7 +374,7 @@ void gw_sched_on_log_read(struct gw_sched *sched, struct gw_remote *remote,
         answer_log(sched, remote, &pending, &error);
         return;
     }
-    GW_FACT(sched, asked, .pending = &pending);
+    gw_sched_pending_ask(sched, &pending);
 }
 
 /* -- Answers of workers ----------------------------------------------------------------------- */
@@ -403,8 +401,8 @@ void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
     if (object->code < 0) {
         uint32_t at = gw_sched_object_of(sched, job, pending->index, pending->rank);
         if (at != GW_NO_INDEX && gw_sched_object_holder_of(sched, at, worker->slot) != GW_NO_INDEX)
-            GW_FACT(sched, holder_removed, .object = at, .worker = worker);
-        GW_FACT(sched, relayed, .relay = pending->relay, .worker = NULL);
+            gw_sched_object_lose_holder(sched, at, worker);
+        gw_sched_pending_relay(sched, pending->relay, NULL);
         return;
     }
     struct gw_remote *remote = gw_sched_access_remote(sched, pending->peer);
@@ -417,7 +415,7 @@ void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
         message->object = (struct gw_msg_object){
             .request = pending->request, .text = "", .bytes = object->bytes, .value = value};
     }
-    GW_FACT(sched, answered, .relay = pending->relay);
+    gw_sched_pending_answer(sched, pending->relay);
 }
 
 void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
@@ -438,5 +436,5 @@ void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
         answer->text = text;
         answer->data = bytes;
     }
-    GW_FACT(sched, answered, .relay = pending->relay);
+    gw_sched_pending_answer(sched, pending->relay);
 }

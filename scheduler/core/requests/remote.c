@@ -32,7 +32,7 @@ int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event
     }
     if (event->role == GW_ROLE_CLIENT)
         gw_user_seen(sched, event->uid, event->user);
-    GW_FACT(sched, remote_opened, .event = event, .id = sched->next_remote, .attempt = attempt);
+    gw_sched_remote_open(sched, event, sched->next_remote, attempt);
     struct gw_remote *remote = gw_sched_access_remote(sched, event->peer);
     struct gw_msg_welcome *welcome = &gw_sched_send(sched, remote, GW_MESSAGE_welcome)->welcome;
     welcome->worker = remote->worker ? remote->worker->id : 0;
@@ -54,8 +54,7 @@ int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
     if (beats ? !remote->worker || message->heartbeat.number <= remote->worker->beat_seen
               : message->sequence <= remote->seen)
         return 0;
-    GW_FACT(sched, remote_heard, .remote = remote,
-            .sequence = beats ? remote->seen : message->sequence);
+    gw_sched_remote_hear(sched, remote, beats ? remote->seen : message->sequence);
     return 1;
 }
 
@@ -69,7 +68,7 @@ static void session_close(struct gw_sched *sched, struct gw_session *session, in
         next = job->session_next;
         bool no_actor = job->actor && job->tasks.count == 0;
         if (job->state == GW_JOB_OPEN && (job->detached || no_actor)) {
-            GW_FACT(sched, job_dropped, .job = job);
+            gw_sched_job_drop(sched, job);
             continue;
         }
         if (job->detached || job->actor) /* an actor ends when no handle to it is left */
@@ -81,7 +80,7 @@ static void session_close(struct gw_sched *sched, struct gw_session *session, in
     gw_sync_request_session_end(sched, session);
     gw_sched_actor_on_session_closed(sched, session);
     gw_sched_tunnels_on_session_closed(sched, session->remote->peer);
-    GW_FACT(sched, session_closed, .session = session);
+    gw_sched_remote_close_session(sched, session);
 }
 
 void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code)
@@ -95,7 +94,7 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code
         gw_sched_worker_dismiss(sched, remote->worker, "its token was revoked");
     else if (remote->worker)
         gw_sched_worker_lose(sched, remote->worker, "its connection closed");
-    GW_FACT(sched, remote_closed, .remote = remote);
+    gw_sched_remote_close(sched, remote);
 }
 
 /* -- Clients inside attempts that have ended -------------------------------------------------- */

@@ -124,8 +124,7 @@ static void begin(struct gw_sched *sched, uint64_t pending, uint32_t at,
                              .rank = object->rank,
                              .bytes = object->bytes,
                              .worker = source ? source->id : 0};
-    GW_FACT(sched, replica_begun, .object = at, .worker = target, .number = number,
-            .pending = pending);
+    gw_sched_replica_begin(sched, at, target, number, pending);
 }
 
 /* Writes why there are fewer replicas than the client asked for. */
@@ -256,13 +255,12 @@ void gw_sched_on_replicate(struct gw_sched *sched, struct gw_remote *remote,
     GW_MUST_PTR(replication);
     replication->copies = replicate->copies;
     replication->workers = workers;
-    GW_FACT(sched, asked,
-            .pending = &(struct gw_pending_request){.type = GW_MESSAGE_replicate,
-                                                    .peer = remote->peer,
-                                                    .request = replicate->request,
-                                                    .job = replicate->job,
-                                                    .index = replicate->index,
-                                                    .replication = replication});
+    gw_sched_pending_ask(sched, &(struct gw_pending_request){.type = GW_MESSAGE_replicate,
+                                                             .peer = remote->peer,
+                                                             .request = replicate->request,
+                                                             .job = replicate->job,
+                                                             .index = replicate->index,
+                                                             .replication = replication});
 }
 
 void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
@@ -277,6 +275,5 @@ void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
     if (holder == GW_NO_INDEX || !sched->holders.items[holder].copying ||
         gw_sched_replica_at(sched, holder)->number != kept->request)
         return; /* the replica was released or requested again meanwhile */
-    GW_FACT(sched, replica_ended, .object = at, .worker = worker,
-            .code = kept->code < 0 ? kept->code : 0, .text = kept->text);
+    gw_sched_replica_end(sched, at, worker, kept->code < 0 ? kept->code : 0, kept->text);
 }

@@ -114,11 +114,11 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
     };
     if (tokens)
         sched->step.tokens_kept = true;
-    GW_FACT(sched, spec_added, .job = job, .spec = &gw_sched_value_spec.message);
-    GW_FACT(sched, chunk_added, .job = job, .chunk = &chunk);
-    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    GW_FACT(sched, value_scattered, .job = job, .result = &result);
-    GW_FACT(sched, told, .job = job, .index = 0, .flags = GW_TASK_TOLD);
+    gw_sched_content_add_spec(sched, job, &gw_sched_value_spec.message);
+    gw_sched_content_add_chunk(sched, job, &chunk);
+    gw_sched_job_set_sealed(sched, job, sched->wall_ns);
+    gw_sched_task_scatter(sched, job, &result);
+    gw_sched_task_told(job, 0, GW_TASK_TOLD);
     gw_sched_submission_accepted(sched, job, false);
     return 0;
 }

@@ -35,7 +35,7 @@ void gw_sched_shares_close(struct gw_sched *sched, struct gw_session *session)
     while (gw_map_next(&session->shares, &at, &request, &value))
         GW_MUST(gw_array_push(&all, (struct gw_share *)(uintptr_t)value));
     for (size_t i = 0; i < all.count; i++)
-        GW_FACT(sched, share_dropped, .share = all.items[i]);
+        gw_sched_share_drop(sched, all.items[i]);
     gw_array_deinit(&all);
 }
 
@@ -160,8 +160,7 @@ int gw_sched_on_lookup(struct gw_sched *sched, struct gw_session *session,
     held->index = row.index;
     held->ranks = row.job->specs.items[row.job->tasks.spec[row.index]].message.ranks;
     held->own = gw_sched_nested_comes_before(sched, session, &row);
-    GW_FACT(sched, share_added, .session = session, .request = lookup->request, .job = row.job,
-            .index = row.index);
+    gw_sched_share_add(sched, session, lookup->request, row.job, row.index, NULL);
     if (gw_sched_task_final(row.job, row.index))
         gw_sched_notify_task(sched, row.job, row.index);
     return 0;
@@ -173,7 +172,7 @@ void gw_sched_on_drop(struct gw_sched *sched, struct gw_session *session,
     for (uint32_t i = 0; i < drop->request.count; i++) {
         uint64_t value;
         if (gw_map_get(&session->shares, gw_col64_at(drop->request, i), &value))
-            GW_FACT(sched, share_dropped, .share = (struct gw_share *)(uintptr_t)value);
+            gw_sched_share_drop(sched, (struct gw_share *)(uintptr_t)value);
     }
 }
 
@@ -214,14 +213,13 @@ void gw_sched_on_publish(struct gw_sched *sched, struct gw_session *session,
     struct gw_row row = {0};
     if (publish->job) {
         if (publish_check(sched, publish, uid, &row, &error) == 0)
-            GW_FACT(sched, share_added, .session = session, .job = row.job, .index = row.index,
-                    .name = publish->name);
+            gw_sched_share_add(sched, session, 0, row.job, row.index, publish->name);
     } else {
         struct gw_share *share = strlen(publish->name) <= GW_SHARE_NAME_MAX
                                      ? published_as(sched, uid, publish->name)
                                      : NULL;
         if (share)
-            GW_FACT(sched, share_dropped, .share = share);
+            gw_sched_share_drop(sched, share);
         else
             gw_error_set(&error, GW_ENOENT, "nothing is published as \"%s\"", publish->name);
     }

@@ -38,12 +38,12 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
     struct gw_session *session = job->session;
     gw_sched_submission_reject(sched, session, job->request, error);
     if (!last)
-        GW_FACT(sched, job_refused, .session = session, .request = job->request, .more = true);
+        gw_sched_content_refuse(session, job->request, true);
     if (job->tasks.count == 0) {
-        GW_FACT(sched, job_dropped, .job = job);
+        gw_sched_job_drop(sched, job);
         return;
     }
-    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    gw_sched_job_set_sealed(sched, job, sched->wall_ns);
     for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
         if (job->tasks.flags[row] & GW_TASK_HELD)
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
@@ -87,7 +87,7 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
     if (!job && gw_map_get(&session->refused, spec->key, NULL))
         return 0; /* the spec was under way when its job was refused */
     if (!job && is_known(sched, session->remote, spec->key, spec->job_key)) {
-        GW_FACT(sched, job_refused, .session = session, .request = spec->key, .more = true);
+        gw_sched_content_refuse(session, spec->key, true);
         return 0;
     }
     if (!job)
@@ -102,9 +102,9 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
         refuse_job(sched, job, false, &error);
         return 0;
     }
-    GW_FACT(sched, spec_added, .job = job, .spec = spec);
+    gw_sched_content_add_spec(sched, job, spec);
     if (job->detached)
-        GW_FACT(sched, job_kept, .job = job, .message = message);
+        gw_sched_job_add_message(job, message);
     return 0;
 }
 
@@ -126,7 +126,7 @@ static void keep_specs(struct gw_sched *sched, struct gw_job *job)
 {
     for (size_t i = 0; i < job->specs.count; i++) {
         struct gw_message message = {.type = GW_MESSAGE_spec, .spec = job->specs.items[i].message};
-        GW_FACT(sched, job_kept, .job = job, .message = &message);
+        gw_sched_job_add_message(job, &message);
     }
 }
 
@@ -134,7 +134,7 @@ static void keep(struct gw_sched *sched, struct gw_job *job, const struct gw_mes
 {
     if (!job->detached)
         keep_specs(sched, job);
-    GW_FACT(sched, job_kept, .job = job, .message = message);
+    gw_sched_job_add_message(job, message);
 }
 
 /* Tells the program store to keep the programs and files that the tasks of this job need, for as
@@ -157,7 +157,7 @@ static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw
 {
     /* Two submissions with the same key may be under way at once. */
     if (is_known(sched, job->session->remote, job->request, job->specs.items[0].message.job_key)) {
-        GW_FACT(sched, job_dropped, .job = job);
+        gw_sched_job_drop(sched, job);
         return 0;
     }
     const struct gw_buffer *said = &gw_job_rare(job)->content;
@@ -170,7 +170,7 @@ static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw
     keep_content(sched, job);
     GW_FACT(sched, job_accepted, .at = job, .job = job->id, .uid = job->uid,
             .wall_ns = sched->wall_ns, .user = job->user, .content = content);
-    GW_FACT(sched, announced, .job = job, .kind = GW_ANNOUNCE_ACCEPTED, .number = sched->facts + 1);
+    gw_sched_notify_announce(sched, job, 0, GW_ANNOUNCE_ACCEPTED, sched->facts + 1);
     gw_sched_log_submitted(sched, job);
     return 0;
 }
@@ -204,7 +204,7 @@ void gw_sched_submission_accepted(struct gw_sched *sched, const struct gw_job *j
 
 static void open_stream(struct gw_sched *sched, struct gw_job *job)
 {
-    GW_FACT(sched, stream_opened, .job = job);
+    gw_sched_content_open_stream(job);
     struct gw_msg_opened *opened =
         &gw_sched_send(sched, job->session->remote, GW_MESSAGE_opened)->opened;
     opened->request = job->request;
@@ -222,14 +222,14 @@ static int submit_attached(struct gw_sched *sched, struct gw_job *job,
     gw_array_deinit(&check.specs);
     if (rc < 0)
         return rc;
-    GW_FACT(sched, chunk_added, .job = job, .chunk = submit);
+    gw_sched_content_add_chunk(sched, job, submit);
     if ((submit->flags & GW_SUBMIT_STREAM) && !job->stream)
         open_stream(sched, job);
     if (submit->flags & GW_SUBMIT_PART)
-        GW_FACT(sched, stream_parted, .job = job);
+        gw_sched_content_part_stream(sched, job);
     if (!(submit->flags & GW_SUBMIT_LAST))
         return 0;
-    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    gw_sched_job_set_sealed(sched, job, sched->wall_ns);
     gw_sched_submission_accepted(sched, job, submit->flags & GW_SUBMIT_QUIET);
     gw_sched_log_submitted(sched, job);
     return 0;
@@ -250,8 +250,8 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
         keep(sched, job, message);
         return accept_detached(sched, job, error);
     }
-    GW_FACT(sched, range_added, .job = job, .range = range);
-    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    gw_sched_range_add(sched, job, range);
+    gw_sched_job_set_sealed(sched, job, sched->wall_ns);
     gw_sched_submission_accepted(sched, job, false);
     gw_sched_log_submitted(sched, job);
     return 0;
@@ -264,7 +264,7 @@ int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,
     struct gw_error error = {0};
     struct gw_job *job = open_job(session, range->request);
     if (!job && gw_map_get(&session->refused, range->request, NULL)) {
-        GW_FACT(sched, job_refused, .session = session, .request = range->request);
+        gw_sched_content_refuse(session, range->request, false);
         return 0;
     }
     if (!job || job->specs.count != 1)
@@ -295,7 +295,7 @@ int gw_sched_on_after(struct gw_sched *sched, struct gw_session *session,
     else if (after->flags & GW_SUBMIT_DETACHED)
         keep(sched, job, message);
     else
-        GW_FACT(sched, gate_added, .job = job, .after = after);
+        gw_sched_gate_add(sched, job, after);
     return 0;
 }
 
@@ -308,7 +308,7 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
     bool last = (submit->flags & GW_SUBMIT_LAST) != 0;
     if (!job && gw_map_get(&session->refused, submit->request, NULL)) {
         if (last)
-            GW_FACT(sched, job_refused, .session = session, .request = submit->request);
+            gw_sched_content_refuse(session, submit->request, false);
         return 0;
     }
     if (!job) {

@@ -209,10 +209,10 @@ static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
     }
     if (!worker) {
         gw_sched_tunnel_tell_client(sched, tunnel, &error);
-        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        gw_sched_tunnel_end(sched, tunnel);
         return true;
     }
-    GW_FACT(sched, tunnel_passed, .tunnel = tunnel, .worker = worker);
+    gw_sched_tunnel_pass(sched, tunnel, worker);
     struct gw_bin argv = gw_sched_send_bin(sched, open->argv);
     cwd = gw_sched_send_text(sched, cwd);
     struct gw_msg_tunnel_open *passed =
@@ -234,7 +234,7 @@ void gw_sched_on_tunnel_open(struct gw_sched *sched, struct gw_remote *remote,
         gw_sched_tunnel_answer(sched, remote, open->request, 0, &error);
         return;
     }
-    GW_FACT(sched, tunnel_asked, .tunnel = &wish);
+    gw_sched_tunnel_ask(sched, &wish);
     (void)try_open(sched, find(sched, sched->next_tunnel));
 }
 
@@ -288,7 +288,7 @@ int gw_sched_tunnel_from_client(struct gw_sched *sched, struct gw_remote *remote
         return 0; /* the worker has closed the tunnel meanwhile */
     if (message->type == GW_MESSAGE_tunnel_close) {
         tell_worker(sched, tunnel);
-        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        gw_sched_tunnel_end(sched, tunnel);
         return 0;
     }
     if (tunnel->state != TUNNEL_STANDS)
@@ -308,7 +308,7 @@ int gw_sched_tunnel_from_worker(struct gw_sched *sched, struct gw_worker *worker
     if (message->type == GW_MESSAGE_tunnel_opened && message->tunnel_opened.code == 0) {
         if (tunnel->state != TUNNEL_PASSED)
             return GW_EPROTO;
-        GW_FACT(sched, tunnel_stands, .tunnel = tunnel);
+        gw_sched_tunnel_stand(tunnel);
         gw_sched_tunnel_answer(sched, remote, tunnel->open.request, tunnel->id, &error);
         return 0;
     }
@@ -324,7 +324,7 @@ int gw_sched_tunnel_from_worker(struct gw_sched *sched, struct gw_worker *worker
             return GW_EPROTO; /* without an error code the client would think that the tunnel is
                                  open */
         gw_sched_tunnel_tell_client(sched, tunnel, &error);
-        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        gw_sched_tunnel_end(sched, tunnel);
         return 0;
     }
     return tunnel->state == TUNNEL_STANDS ? pass(sched, remote, message) : GW_EPROTO;
@@ -340,7 +340,7 @@ void gw_sched_tunnels_on_session_closed(struct gw_sched *sched, gw_peer peer)
         if (tunnel->peer.id != peer.id)
             continue;
         tell_worker(sched, tunnel);
-        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        gw_sched_tunnel_end(sched, tunnel);
         at = 0; /* start again: the map has changed */
     }
 }

@@ -85,7 +85,7 @@ static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t numbe
     struct gw_spec *spec = &job->specs.items[number];
     if (worker->slot < spec->told_count && spec->told[worker->slot] == worker->id)
         return;
-    GW_FACT(sched, spec_told, .job = job, .spec = number, .worker = worker);
+    gw_sched_worker_told_spec(job, number, worker);
     struct gw_msg_spec *message = &gw_sched_send(sched, worker->remote, GW_MESSAGE_spec)->spec;
     *message = spec->message;
     message->uid = job->uid;
@@ -97,7 +97,7 @@ void gw_sched_assign_neighbour(struct gw_sched *sched, struct gw_worker *worker,
     if (neighbour == worker || (neighbour->slot < worker->neighbour_count &&
                                 worker->neighbours[neighbour->slot] == neighbour->id))
         return;
-    GW_FACT(sched, neighbour_told, .worker = worker, .neighbour = neighbour);
+    gw_sched_worker_told_neighbour(worker, neighbour);
     struct gw_msg_neighbour *message =
         &gw_sched_send(sched, worker->remote, GW_MESSAGE_neighbour)->neighbour;
     message->worker = neighbour->id;

@@ -43,8 +43,7 @@ static void tell_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
         return;
     if (job->session && (flags & GW_TASK_HELD) && !(flags & GW_TASK_TOLD)) {
         const struct gw_hearer owner = {job->session, job->request, row};
-        GW_FACT(sched, told, .job = job, .index = row,
-                .flags = gw_sched_notify_session(sched, &owner, job, row));
+        gw_sched_task_told(job, row, gw_sched_notify_session(sched, &owner, job, row));
     }
     if (job->shared)
         gw_sched_notify_shares(sched, job, row);
@@ -60,7 +59,7 @@ void gw_sched_notify_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
         tell_task(sched, job, row);
         return;
     }
-    GW_FACT(sched, announced, .job = job, .index = row, .kind = GW_ANNOUNCE_TASK, .number = number);
+    gw_sched_notify_announce(sched, job, row, GW_ANNOUNCE_TASK, number);
 }
 
 /* Returns true if the task has run and ended again since, so that a later entry announces its end.
@@ -79,7 +78,7 @@ static bool is_outdated(const struct gw_sched *sched, const struct gw_job *job, 
 
 void gw_sched_notify_committed(struct gw_sched *sched, uint64_t number)
 {
-    GW_FACT(sched, committed, .number = number);
+    gw_sched_notify_commit(sched, number);
     size_t count = 0;
     for (; count < sched->announcements.count; count++) {
         const struct gw_announcement line = sched->announcements.items[count];
@@ -93,7 +92,7 @@ void gw_sched_notify_committed(struct gw_sched *sched, uint64_t number)
             if (!is_outdated(sched, job, count))
                 tell_task(sched, job, line.index);
         } else if (line.kind == GW_ANNOUNCE_ACCEPTED && job->unwritten) {
-            GW_FACT(sched, job_written, .job = job);
+            gw_sched_gate_job_written(sched, job);
         }
         if (line.kind == GW_ANNOUNCE_ACCEPTED && job->session) {
             struct gw_msg_accepted *accepted =
@@ -106,7 +105,7 @@ void gw_sched_notify_committed(struct gw_sched *sched, uint64_t number)
     }
     gw_sched_notify_waiting(sched, sched->committed);
     if (count)
-        GW_FACT(sched, announcements_made, .count = count);
+        gw_sched_notify_announced(sched, count);
 }
 
 void gw_sched_notify_shares(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -115,8 +114,7 @@ void gw_sched_notify_shares(struct gw_sched *sched, struct gw_job *job, uint32_t
         if (!share->session || (share->told & GW_TASK_TOLD))
             continue;
         const struct gw_hearer to = {share->session, share->request, 0};
-        GW_FACT(sched, share_told, .share = share,
-                .flags = gw_sched_notify_session(sched, &to, job, row));
+        gw_sched_share_tell(share, gw_sched_notify_session(sched, &to, job, row));
     }
 }
 
@@ -158,8 +156,7 @@ void gw_sched_notify_request(struct gw_sched *sched, struct gw_remote *remote,
     else if ((job && !job->detached) || number <= sched->committed)
         send(sched, remote, acknowledgement);
     else
-        GW_FACT(sched, acknowledgement_waits, .acknowledgement = acknowledgement, .number = number,
-                .remote = remote);
+        gw_sched_notify_acknowledge_later(sched, acknowledgement, number, remote);
 }
 
 void gw_sched_notify_waiting(struct gw_sched *sched, uint64_t number)
@@ -174,5 +171,5 @@ void gw_sched_notify_waiting(struct gw_sched *sched, uint64_t number)
             send(sched, remote, acknowledgement);
     }
     if (count)
-        GW_FACT(sched, acknowledgements_given, .count = count);
+        gw_sched_notify_acknowledged(sched, count);
 }

@@ -47,7 +47,7 @@ void gw_sched_tunnels_on_worker_lost(struct gw_sched *sched, uint32_t lost)
         if (tunnel->worker != lost)
             continue;
         gw_sched_tunnel_tell_client(sched, tunnel, &error);
-        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        gw_sched_tunnel_end(sched, tunnel);
         at = 0;
     }
 }

@@ -1,20 +1,20 @@
 /* Appliers of facts about actors. */
 
 #include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/changes/changes.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/workers/memory.h"
 
-void gw_sched_apply_actor_moved(struct gw_sched *sched, const struct gw_fact_actor_moved *fact)
+void gw_sched_actor_move(struct gw_sched *sched, struct gw_actor *actor, uint32_t state)
 {
-    struct gw_actor *actor = fact->actor;
-    gw_sm_move(&gw_sched_actor_sm, &actor->state, fact->state);
-    GW_LOG_EVENT(sched, actor->job, .kind = GW_LOGGED_ACTOR, .detail = (uint8_t)fact->state);
-    if (fact->state == GW_ACTOR_RESTARTING) {
+    gw_sm_move(&gw_sched_actor_sm, &actor->state, state);
+    GW_LOG_EVENT(sched, actor->job, .kind = GW_LOGGED_ACTOR, .detail = (uint8_t)state);
+    if (state == GW_ACTOR_RESTARTING) {
         actor->restarts++;
         actor->returning = true;
     }
-    if (fact->state == GW_ACTOR_ALIVE) {
+    if (state == GW_ACTOR_ALIVE) {
         uint32_t slot = gw_sched_attempt_find(sched, actor->job->tasks.attempt[0]);
         struct gw_attempt *attempt = &sched->attempts.items[slot];
         attempt->stands = true;

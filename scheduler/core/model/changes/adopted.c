@@ -1,8 +1,7 @@
-/* Appliers that adopt the attempts of a worker that reconnected after a restart of the scheduler.
+/* Adopts the attempts of a worker that reconnected after a restart of the scheduler.
  * An adopted attempt gets a slot of the attempt table as if it had been placed. Invariant: its id
  * is of an earlier term. */
-#include "scheduler/core/model/changes/queue.h"
-#include "scheduler/core/model/changes/task_ready.h"
+#include "scheduler/core/model/changes/changes.h"
 #include "scheduler/core/model/jobs/asked.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/event_log.h"
@@ -45,58 +44,57 @@ static void tell_adopted(struct gw_sched *sched, struct gw_job *job, uint32_t ro
                  .count = count);
 }
 
-void gw_sched_apply_task_adopted(struct gw_sched *sched, const struct gw_fact_task_adopted *fact)
+void gw_sched_adopted_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                           const struct gw_adopted *adopted)
 {
-    struct gw_job *job = fact->job;
     struct gw_tasks *tasks = &job->tasks;
-    uint32_t row = fact->index;
-    struct gw_attempt_new options = attempt_of(fact->adopted, job, row);
+    struct gw_attempt_new options = attempt_of(adopted, job, row);
     leave_queue(sched, job, row);
     tasks->charges[row].tries++;
-    options.id = fact->adopted->attempt;
+    options.id = adopted->attempt;
     uint32_t slot = gw_sched_attempt_add(sched, &options);
     tasks->attempt[row] = options.id;
     tasks->worker[row] = options.worker->id;
     tasks->flags[row] |= GW_TASK_STARTED;
     gw_sched_range_row_placed(sched, job);
-    tell_adopted(sched, job, row, fact->adopted, 0);
+    tell_adopted(sched, job, row, adopted, 0);
     sched->attempts.items[slot].told = sched->event_log.told;
 }
 
-void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_gang_adopted *fact)
+void gw_sched_adopted_gang(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                           uint64_t attempt, uint32_t world)
 {
-    struct gw_job *job = fact->job;
     struct gw_gang_attempt *gang = calloc(1, sizeof *gang);
     GW_MUST_PTR(gang);
-    gang->ranks = calloc(fact->world, sizeof *gang->ranks);
+    gang->ranks = calloc(world, sizeof *gang->ranks);
     GW_MUST_PTR(gang->ranks);
     gang->job = job;
-    gang->index = fact->index;
-    gang->count = fact->world;
-    gang->id = fact->attempt;
+    gang->index = index;
+    gang->count = world;
+    gang->id = attempt;
     gang->state = GW_GANG_RECOVERING;
     gang->cause_rank = GW_NO_INDEX;
     for (uint32_t i = 0; i < gang->count; i++) {
         gang->ranks[i].slot = GW_NO_INDEX;
-        GW_MUST(gw_array_push(&job->places,
-                              ((struct gw_place){gang->id, fact->index, i, 0, NULL, false})));
+        GW_MUST(
+            gw_array_push(&job->places, ((struct gw_place){gang->id, index, i, 0, NULL, false})));
     }
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
-    leave_queue(sched, job, fact->index);
-    job->tasks.attempt[fact->index] = gang->id;
+    leave_queue(sched, job, index);
+    job->tasks.attempt[index] = gang->id;
     gw_sched_gang_asked_known(sched, gang);
-    job->tasks.flags[fact->index] |= GW_TASK_STARTED;
+    job->tasks.flags[index] |= GW_TASK_STARTED;
 }
 
-void gw_sched_apply_rank_adopted(struct gw_sched *sched, const struct gw_fact_rank_adopted *fact)
+void gw_sched_adopted_rank(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t number,
+                           const struct gw_adopted *adopted)
 {
-    struct gw_gang_attempt *gang = fact->gang;
     struct gw_job *job = gang->job;
-    struct gw_attempt_new options = attempt_of(fact->adopted, job, gang->index);
+    struct gw_attempt_new options = attempt_of(adopted, job, gang->index);
     options.gang = gang;
-    options.rank = fact->rank;
-    options.id = fact->rank == 0 ? gang->id : 0; /* as for a gang that was placed in this term */
-    struct gw_rank *rank = &gang->ranks[fact->rank];
+    options.rank = number;
+    options.id = number == 0 ? gang->id : 0; /* as for a gang that was placed in this term */
+    struct gw_rank *rank = &gang->ranks[number];
     rank->slot = gw_sched_attempt_add(sched, &options);
     rank->worker = options.worker->id;
     rank->ready = true;
@@ -104,11 +102,11 @@ void gw_sched_apply_rank_adopted(struct gw_sched *sched, const struct gw_fact_ra
     gang->live++;
     for (size_t i = job->places.count; i-- > 0;) {
         struct gw_place *place = &job->places.items[i];
-        if (place->attempt == gang->id && place->rank == fact->rank) {
+        if (place->attempt == gang->id && place->rank == number) {
             place->worker = rank->worker;
             break;
         }
     }
-    tell_adopted(sched, job, gang->index, fact->adopted, fact->rank + 1);
+    tell_adopted(sched, job, gang->index, adopted, number + 1);
     sched->attempts.items[rank->slot].told = sched->event_log.told;
 }

@@ -1,10 +1,7 @@
 /* Appliers of facts about attempts: they start, are recalled, or are killed. */
 
-#include "scheduler/core/model/changes/attempt.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/queue.h"
-#include "scheduler/core/model/changes/range.h"
-#include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/job.h"
@@ -14,10 +11,9 @@
 
 #include <assert.h>
 
-void gw_sched_apply_attempt_started(struct gw_sched *sched,
-                                    const struct gw_fact_attempt_started *fact)
+void gw_sched_attempt_start(struct gw_sched *sched, uint32_t slot)
 {
-    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
     attempt->started_ns = sched->now_ns;
     if (!attempt->gang)
         GW_LOG_EVENT_USUAL(sched, attempt->job, .kind = GW_LOGGED_STARTED, .index = attempt->index,
@@ -57,10 +53,9 @@ bool gw_sched_attempt_lengthen(struct gw_sched *sched, struct gw_worker_queue *l
     return true;
 }
 
-void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
-                                     const struct gw_fact_attempt_recalled *fact)
+void gw_sched_attempt_recall(struct gw_sched *sched, uint32_t slot)
 {
-    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RECALLED);
     attempt->lane->recalled++;
     attempt->lane->shape->recalled++;
@@ -68,40 +63,21 @@ void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
                  .worker = attempt->worker->id, .detail = attempt->pipelined);
 }
 
-void gw_sched_apply_task_pipelined(struct gw_sched *sched,
-                                   const struct gw_fact_task_pipelined *fact)
+uint32_t gw_sched_attempt_pipeline_task(struct gw_sched *sched,
+                                        const struct gw_attempt_new *attempt)
 {
-    struct gw_job *job = fact->job;
-    uint32_t row = fact->index;
-    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PIPELINED);
-    (void)gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
-                                                                 .index = row,
-                                                                 .rank = GW_RANK_NONE,
-                                                                 .worker = fact->worker,
-                                                                 .shape = fact->shape,
-                                                                 .prefetched = fact->prefetched,
-                                                                 .pipelined = true,
-                                                                 .why = GW_PLACED_HEIR});
-    assert(job->tasks.attempt[row] == fact->attempt);
+    gw_sm_move(&gw_sched_task_sm, &attempt->job->tasks.state[attempt->index], GW_TASK_PIPELINED);
+    return gw_sched_attempt_begin(sched, attempt);
 }
 
-void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_task_placed *fact)
+uint32_t gw_sched_attempt_place_task(struct gw_sched *sched, const struct gw_attempt_new *attempt)
 {
-    struct gw_job *job = fact->job;
-    uint32_t row = fact->index;
+    struct gw_job *job = attempt->job;
+    uint32_t row = attempt->index;
     gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, job, row), row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
-    uint32_t slot =
-        gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
-                                                               .index = row,
-                                                               .rank = GW_RANK_NONE,
-                                                               .worker = fact->worker,
-                                                               .shape = fact->shape,
-                                                               .prefetched = fact->prefetched,
-                                                               .is_long = fact->is_long,
-                                                               .why = (uint8_t)fact->why,
-                                                               .near_bytes = fact->near_bytes});
-    assert(job->tasks.attempt[row] == fact->attempt);
+    uint32_t slot = gw_sched_attempt_begin(sched, attempt);
     sched->attempts.items[slot].fetches =
-        gw_sched_object_inputs_fetch(sched, job, row, fact->worker);
+        gw_sched_object_inputs_fetch(sched, job, row, attempt->worker);
+    return slot;
 }

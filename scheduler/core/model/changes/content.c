@@ -1,15 +1,15 @@
 /* Appliers that add the specs and rows of a submission to a job. */
 
-#include "scheduler/core/model/changes/content.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/queue.h"
-#include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/content.h"
 #include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/pure.h"
+#include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/jobs/scattered.h"
 #include "scheduler/core/model/jobs/task.h"
 #include "scheduler/core/model/workers/need.h"
@@ -61,16 +61,16 @@ static const char *copy_text(struct gw_job *job, const char *text)
     return copy;
 }
 
-void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec_added *fact)
+void gw_sched_content_add_spec(struct gw_sched *sched, struct gw_job *job,
+                               const struct gw_msg_spec *message)
 {
-    struct gw_job *job = fact->job;
-    if (fact->spec->kind == GW_SPEC_VALUE) {
+    if (message->kind == GW_SPEC_VALUE) {
         gw_sched_scattered_spec(job);
         return;
     }
-    struct gw_spec spec = {.message = *fact->spec};
+    struct gw_spec spec = {.message = *message};
     spec.message.key = job->id;
-    reserve_texts(job, fact->spec);
+    reserve_texts(job, message);
     spec.message.program = copy_bin(job, spec.message.program);
     spec.message.function = copy_text(job, spec.message.function);
     spec.message.argv = copy_bin(job, spec.message.argv);
@@ -84,7 +84,7 @@ void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec
     spec.message.actor_name = copy_text(job, spec.message.actor_name);
     spec.message.job_key = copy_text(job, spec.message.job_key);
     struct gw_shape shape;
-    GW_MUST(gw_sched_content_shape(fact->spec, &shape, NULL));
+    GW_MUST(gw_sched_content_shape(message, &shape, NULL));
     spec.shape = gw_sched_queue_class_for(sched, &shape);
     gw_sched_need_unref(shape.need);
     spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);
@@ -177,10 +177,9 @@ static void add_names(struct gw_job *job, const struct gw_msg_submit *chunk)
     }
 }
 
-void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chunk_added *fact)
+void gw_sched_content_add_chunk(struct gw_sched *sched, struct gw_job *job,
+                                const struct gw_msg_submit *chunk)
 {
-    struct gw_job *job = fact->job;
-    const struct gw_msg_submit *chunk = fact->chunk;
     struct gw_tasks *tasks = &job->tasks;
     uint32_t base = tasks->count, rows = chunk->spec.count;
     gw_sched_job_name(job, chunk->name);
@@ -222,20 +221,14 @@ static int frame_apply(struct gw_sched *sched, const struct gw_message *message,
                        struct gw_error *error)
 {
     struct gw_job *job = arg;
-    if (message->type == GW_MESSAGE_spec) {
-        if (message->spec.number == job->specs.count)
-            gw_sched_apply_spec_added(
-                sched, &(struct gw_fact_spec_added){.job = job, .spec = &message->spec});
-    } else if (message->type == GW_MESSAGE_range) {
-        gw_sched_apply_range_added(
-            sched, &(struct gw_fact_range_added){.job = job, .range = &message->range});
-    } else if (message->type == GW_MESSAGE_after) {
-        gw_sched_apply_gate_added(
-            sched, &(struct gw_fact_gate_added){.job = job, .after = &message->after});
-    } else {
-        gw_sched_apply_chunk_added(
-            sched, &(struct gw_fact_chunk_added){.job = job, .chunk = &message->submit});
-    }
+    if (message->type == GW_MESSAGE_range)
+        gw_sched_range_add(sched, job, &message->range);
+    else if (message->type == GW_MESSAGE_after)
+        gw_sched_gate_add(sched, job, &message->after);
+    else if (message->type != GW_MESSAGE_spec)
+        gw_sched_content_add_chunk(sched, job, &message->submit);
+    else if (message->spec.number == job->specs.count)
+        gw_sched_content_add_spec(sched, job, &message->spec);
     return 0;
 }
 
@@ -254,24 +247,23 @@ void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job, const str
         gw_sched_queue_hold(sched, job->queues.items[i]);
 }
 
-void gw_sched_apply_job_refused(struct gw_sched *sched, const struct gw_fact_job_refused *fact)
+void gw_sched_content_refuse(struct gw_session *session, uint64_t request, bool more)
 {
-    if (fact->more)
-        GW_MUST(gw_map_put(&fact->session->refused, fact->request, 1));
+    if (more)
+        GW_MUST(gw_map_put(&session->refused, request, 1));
     else
-        (void)gw_map_remove(&fact->session->refused, fact->request);
+        (void)gw_map_remove(&session->refused, request);
 }
 
-void gw_sched_apply_stream_opened(struct gw_sched *sched, const struct gw_fact_stream_opened *fact)
+void gw_sched_content_open_stream(struct gw_job *job)
 {
-    fact->job->stream = true;
+    job->stream = true;
 }
 
 /* The rows so far form complete graphs. Later rows refer to them only through futures, so tasks and
  * results without holders may be dropped now. */
-void gw_sched_apply_stream_parted(struct gw_sched *sched, const struct gw_fact_stream_parted *fact)
+void gw_sched_content_part_stream(struct gw_sched *sched, struct gw_job *job)
 {
-    struct gw_job *job = fact->job;
     for (uint32_t row = job->stream_rows; row < job->tasks.count; row++) {
         if (job->tasks.users[row] > 0)
             continue;

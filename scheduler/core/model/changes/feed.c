@@ -1,6 +1,6 @@
 /* Creates rows of ranges. */
 
-#include "scheduler/core/model/changes/feed.h"
+#include "scheduler/core/model/changes/changes.h"
 
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/range.h"
@@ -27,7 +27,7 @@ bool gw_sched_ranges_feed(struct gw_sched *sched)
         struct gw_job *job = gw_sched_job_find(sched, sched->hungry.items[i]);
         uint32_t rows = job ? appetite(job) : 0;
         if (rows > 0) {
-            GW_FACT(sched, range_grown, .job = job, .rows = rows);
+            gw_sched_range_grow(sched, job, rows);
             sched->hungry.items[kept++] = job->id;
             fed = true;
         } else if (job) {

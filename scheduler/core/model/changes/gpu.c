@@ -1,9 +1,8 @@
 /* Appliers of facts about GPUs: draining, undraining, and GPUs that several workers offer. */
 
-#include "scheduler/core/model/changes/gpu.h"
 #include "graph/base/text.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/model/workers/gpu_drain.h"
 #include "scheduler/core/model/workers/gpu_twin.h"
@@ -70,28 +69,23 @@ int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
 {
     if (worker->state == GW_WORKER_CONNECTED || message->gpu >= worker->gpu_count)
         return GW_EPROTO;
-    GW_FACT(sched, gpu_drained, .worker = worker, .gpu = message->gpu, .why = message->why);
-    if (*message->why && message->lasts)
-        gw_sched_gpu_keep(sched, &worker->gpus[message->gpu], message->why);
-    return 0;
-}
-
-void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu_drained *fact)
-{
-    struct gw_gpu *gpu = &fact->worker->gpus[fact->gpu];
+    struct gw_gpu *gpu = &worker->gpus[message->gpu];
     bool was = gw_sched_gpu_free(gpu);
     free(gpu->drained);
     gpu->drained = NULL;
-    if (*fact->why) {
+    if (*message->why) {
         free(gpu->back);
         gpu->back = NULL;
-        gpu->drained = strdup(fact->why);
+        gpu->drained = strdup(message->why);
         GW_MUST_PTR(gpu->drained);
     }
-    gw_sched_gpu_counts(sched, fact->worker, gpu, was);
+    gw_sched_gpu_counts(sched, worker, gpu, was);
     sched->workers_epoch++; /* the answer to which tasks could ever run has changed */
     gw_sched_queue_classes_update(sched);
     sched->freed = true;
+    if (*message->why && message->lasts)
+        gw_sched_gpu_keep(sched, gpu, message->why);
+    return 0;
 }
 
 /* Finds the worker that owns a GPU among the other workers that offer it. */
@@ -135,15 +129,11 @@ static bool is_back(const struct gw_sched *sched, const struct gw_gpu_left *left
 
 void gw_sched_gpu_twins_settle(struct gw_sched *sched)
 {
-    if (gw_sched_gpu_twins_deadline_ns(sched) <= sched->now_ns)
-        GW_FACT(sched, gpus_let, .now_ns = sched->now_ns);
-}
-
-void gw_sched_apply_gpus_let(struct gw_sched *sched, const struct gw_fact_gpus_let *fact)
-{
+    if (gw_sched_gpu_twins_deadline_ns(sched) > sched->now_ns)
+        return;
     for (size_t i = sched->gpus_left->items.count; i-- > 0;) {
         struct gw_gpu_left left = sched->gpus_left->items.items[i];
-        if (fact->now_ns < left.until_ns)
+        if (sched->now_ns < left.until_ns)
             continue;
         gw_array_remove_swap(&sched->gpus_left->items, i);
         gw_sched_gpu_twin_let(sched, left.incarnation, left.machine, left.uuid);
@@ -186,13 +176,12 @@ void gw_sched_gpu_twins_find(struct gw_sched *sched, struct gw_worker *worker,
         gw_sched_queue_classes_update(sched);
 }
 
-void gw_sched_apply_gpu_given_back(struct gw_sched *sched,
-                                   const struct gw_fact_gpu_given_back *fact)
+void gw_sched_gpu_give_back(struct gw_worker *worker, uint32_t number, const char *by)
 {
-    struct gw_gpu *gpu = &fact->worker->gpus[fact->gpu];
+    struct gw_gpu *gpu = &worker->gpus[number];
     char said[400];
     struct gw_text text = {said, sizeof said, 0};
-    gw_text_say(&text, "undrained by %s; it was drained because: %.200s", fact->by,
+    gw_text_say(&text, "undrained by %s; it was drained because: %.200s", by,
                 gw_sched_gpu_why_drained(gpu) ? gw_sched_gpu_why_drained(gpu) : "");
     free(gpu->back);
     gpu->back = strdup(said);

@@ -1,15 +1,15 @@
-/* Appliers for the wait for workers of the previous term. */
-#include "scheduler/core/model/changes/queue.h"
+/* Begin and end of the wait for workers of the previous term. */
+#include "scheduler/core/model/changes/changes.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pending.h"
 #include "scheduler/core/model/state.h"
 
-void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold_begun *fact)
+void gw_sched_hold_start(struct gw_sched *sched, uint64_t until_ns)
 {
     for (size_t i = 0; i < sched->hold.known.count; i++)
         sched->hold.known.items[i].awaited = true;
-    sched->hold.until_ns = fact->until_ns;
+    sched->hold.until_ns = until_ns;
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         job->awaits = job->detached && job->state == GW_JOB_RUNNING;
         for (size_t i = 0; i < job->queues.count && job->awaits; i++)
@@ -17,7 +17,7 @@ void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold
     }
 }
 
-void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_over *fact)
+void gw_sched_hold_end(struct gw_sched *sched)
 {
     sched->hold.until_ns = 0;
     for (struct gw_job *job = sched->first_job; job; job = job->next) {

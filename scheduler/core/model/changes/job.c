@@ -1,10 +1,7 @@
 /* Appliers of facts about jobs: acceptance, pauses, compaction, end and removal. */
 
-#include "scheduler/core/model/changes/job.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/content.h"
-#include "scheduler/core/model/changes/object.h"
-#include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/decided.h"
@@ -41,10 +38,10 @@ void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_jo
     gw_sched_job_key_add(sched, job);
 }
 
-void gw_sched_apply_job_cancelled(struct gw_sched *sched, const struct gw_fact_job_cancelled *fact)
+void gw_sched_job_cancel(struct gw_sched *sched, struct gw_job *job, const struct gw_cancel *cancel)
 {
-    fact->job->cancelled = true;
-    gw_sched_event_log_cancel(sched, fact->job, GW_INDEX_ALL, fact->cancel);
+    job->cancelled = true;
+    gw_sched_event_log_cancel(sched, job, GW_INDEX_ALL, cancel);
 }
 
 static void ended_link(struct gw_sched *sched, struct gw_job *job)
@@ -109,9 +106,8 @@ static void return_borrowed(struct gw_sched *sched, struct gw_job *job)
 }
 
 /* Frees what is only needed to run a task of the job again. */
-void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_job_compacted *fact)
+void gw_sched_job_compact(struct gw_sched *sched, struct gw_job *job)
 {
-    struct gw_job *job = fact->job;
     assert(job->objects == 0 && job->unfinished == 0);
     return_borrowed(sched, job);
     gw_sched_tasks_compact(&job->tasks);
@@ -186,9 +182,9 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     free(job);
 }
 
-void gw_sched_apply_job_dropped(struct gw_sched *sched, const struct gw_fact_job_dropped *fact)
+void gw_sched_job_drop(struct gw_sched *sched, struct gw_job *job)
 {
-    gw_sched_job_free(sched, fact->job);
+    gw_sched_job_free(sched, job);
 }
 
 void gw_sched_apply_job_forgotten(struct gw_sched *sched, const struct gw_fact_job_forgotten *fact)

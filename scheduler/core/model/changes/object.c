@@ -1,8 +1,7 @@
 /* Appliers of facts about results: they are added, lose holders, and are removed. */
 
-#include "scheduler/core/model/changes/object.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/job.h"
@@ -15,17 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gw_sched_apply_holder_removed(struct gw_sched *sched,
-                                   const struct gw_fact_holder_removed *fact)
+void gw_sched_object_lose_holder(struct gw_sched *sched, uint32_t at, struct gw_worker *worker)
 {
-    uint32_t place = gw_sched_object_holder_of(sched, fact->object, fact->worker->slot);
-    struct gw_object *object = &sched->objects.items[fact->object];
+    uint32_t place = gw_sched_object_holder_of(sched, at, worker->slot);
+    struct gw_object *object = &sched->objects.items[at];
     gw_sched_object_holder_remove(sched, place);
     if (!gw_sched_object_here(object) &&
-        gw_sched_object_holder_any(sched, fact->object, GW_NO_INDEX) == GW_NO_INDEX &&
+        gw_sched_object_holder_any(sched, at, GW_NO_INDEX) == GW_NO_INDEX &&
         !gw_sched_object_gone(sched, object)) {
         GW_LOG_EVENT(sched, object->job, .kind = GW_LOGGED_LOST, .index = object->index,
-                     .worker = fact->worker->id);
+                     .worker = worker->id);
         GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
     }
 }
@@ -114,28 +112,22 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
     }
 }
 
-void gw_sched_apply_pure_kept(struct gw_sched *sched, const struct gw_fact_pure_kept *fact)
-{
-    struct gw_pure *pure = gw_sched_pure_of(fact->job, fact->index);
-    pure->kept = true;
-    pure->bytes = 64; /* estimated size of the entry itself */
-    for (uint32_t at = gw_sched_objects_of(sched, fact->job, fact->index); at != GW_NO_INDEX;
-         at = sched->objects.items[at].next)
-        pure->bytes += sched->objects.items[at].bytes;
-    fact->job->tasks.users[fact->index]++;
-    gw_sched_pure_link(sched, pure);
-}
-
 bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    if (gw_job_rare(job)->pures.count == 0 || !gw_sched_pure_of(job, row) ||
-        !sched->options.pure_keep_bytes)
+    struct gw_pure *pure = gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;
+    if (!pure || !sched->options.pure_keep_bytes)
         return false;
-    GW_FACT(sched, pure_kept, .job = job, .index = row);
+    pure->kept = true;
+    pure->bytes = 64; /* of its own */
+    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
+         at = sched->objects.items[at].next)
+        pure->bytes += sched->objects.items[at].bytes;
+    job->tasks.users[row]++;
+    gw_sched_pure_link(sched, pure);
     while (sched->last_pure && (sched->pure_kept > GW_PURE_KEEP_MAX ||
                                 sched->pure_kept_bytes > sched->options.pure_keep_bytes)) {
         const struct gw_pure *oldest = sched->last_pure;
-        GW_FACT(sched, pure_dropped, .job = oldest->job, .index = oldest->index);
+        gw_sched_pure_drop(sched, oldest->job, oldest->index);
     }
     return true;
 }

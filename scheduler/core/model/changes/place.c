@@ -1,8 +1,7 @@
 /* Records where tasks ran, for how long, and with which metrics. */
 
-#include "scheduler/core/model/changes/place.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/range.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/job.h"

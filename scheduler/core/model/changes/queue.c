@@ -1,8 +1,7 @@
 /* Adds rows to and removes rows from ready queues, and creates and frees resource classes. */
 
-#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/ranks.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/workers/ageing.h"
 #include "scheduler/core/model/workers/gpu.h"

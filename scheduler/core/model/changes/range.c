@@ -1,8 +1,7 @@
 /* Creates and stops rows of ranges. */
 
-#include "scheduler/core/model/changes/range.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/job.h"
@@ -13,8 +12,7 @@
 void gw_sched_range_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     if (job->range && row >= job->tasks.count)
-        gw_sched_apply_range_grown(
-            sched, &(struct gw_fact_range_grown){.job = job, .rows = row + 1 - job->tasks.count});
+        gw_sched_range_grow(sched, job, row + 1 - job->tasks.count);
 }
 
 void gw_sched_range_stop(struct gw_sched *sched, struct gw_job *job)
@@ -90,13 +88,12 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
         gw_sched_task_ready(sched, job, row);
 }
 
-void gw_sched_apply_range_grown(struct gw_sched *sched, const struct gw_fact_range_grown *fact)
+void gw_sched_range_grow(struct gw_sched *sched, struct gw_job *job, uint32_t rows)
 {
-    struct gw_job *job = fact->job;
     bool doomed = false;
     uint32_t waiting = inputs_missing(sched, job, &doomed) + job->gated;
-    assert(fact->rows <= job->range->count - job->tasks.count);
-    for (uint32_t i = 0; i < fact->rows; i++) {
+    assert(rows <= job->range->count - job->tasks.count);
+    for (uint32_t i = 0; i < rows; i++) {
         if (doomed)
             GW_MUST(gw_array_push(&sched->doomed, ((struct gw_row){job, job->tasks.count})));
         make_row(sched, job, waiting);

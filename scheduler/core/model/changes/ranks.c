@@ -1,7 +1,7 @@
 /* Counts the ranks that the cluster could ever run, and puts workers in quarantine for tasks with
  * files. */
 
-#include "scheduler/core/model/changes/ranks.h"
+#include "scheduler/core/model/changes/changes.h"
 
 #include "scheduler/core/model/workers/gang_size.h"
 #include "scheduler/core/model/workers/places.h"
@@ -23,7 +23,7 @@ bool gw_sched_ranks_quarantine_files_begin(struct gw_sched *sched, const struct 
         return false;
     /* Other tasks of the worker may fail at the same moment. */
     if (!gw_sched_quarantine_files_left_ns(sched, worker))
-        GW_FACT(sched, worker_quarantined, .name = worker->remote->name, .files = true);
+        gw_sched_quarantine_begin(sched, worker, true);
     return true;
 }
 

@@ -1,7 +1,6 @@
-/* Appliers for connections and sessions of clients. */
-#include "scheduler/core/model/changes/remote.h"
+/* Connections and sessions of clients. */
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/worker.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/job.h"
@@ -25,13 +24,13 @@ static struct gw_session *session_new(struct gw_sched *sched, struct gw_remote *
     return session;
 }
 
-void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_remote_opened *fact)
+void gw_sched_remote_open(struct gw_sched *sched, const struct gw_event *event, uint64_t id,
+                          uint32_t attempt)
 {
-    const struct gw_event *event = fact->event;
     struct gw_remote *remote = calloc(1, sizeof *remote);
     GW_MUST_PTR(remote);
     *remote = (struct gw_remote){.peer = event->peer,
-                                 .id = fact->id,
+                                 .id = id,
                                  .role = event->role,
                                  .uid = event->uid,
                                  .admin = event->admin && event->role == GW_ROLE_CLIENT};
@@ -39,27 +38,25 @@ void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_r
     GW_MUST_PTR(remote->name);
     (void)snprintf(remote->address, sizeof remote->address, "%s",
                    event->address ? event->address : "");
-    sched->next_remote = fact->id + 1;
+    sched->next_remote = id + 1;
     GW_MUST(gw_map_put(&sched->remotes, event->peer.id, (uintptr_t)remote));
     if (event->role == GW_ROLE_WORKER)
         gw_sched_worker_new(sched, remote);
     else
         remote->session = session_new(sched, remote);
-    if (fact->attempt != GW_NO_INDEX)
-        gw_sched_attempt_session_begin(sched, fact->attempt, remote->session);
+    if (attempt != GW_NO_INDEX)
+        gw_sched_attempt_session_begin(sched, attempt, remote->session);
 }
 
-void gw_sched_apply_remote_heard(struct gw_sched *sched, const struct gw_fact_remote_heard *fact)
+void gw_sched_remote_hear(struct gw_sched *sched, struct gw_remote *remote, uint64_t sequence)
 {
-    fact->remote->seen = fact->sequence;
-    if (fact->remote->worker)
-        fact->remote->worker->heard_ns = sched->now_ns;
+    remote->seen = sequence;
+    if (remote->worker)
+        remote->worker->heard_ns = sched->now_ns;
 }
 
-void gw_sched_apply_session_closed(struct gw_sched *sched,
-                                   const struct gw_fact_session_closed *fact)
+void gw_sched_remote_close_session(struct gw_sched *sched, struct gw_session *session)
 {
-    struct gw_session *session = fact->session;
     while (session->jobs) {
         struct gw_job *job = session->jobs;
         gw_sched_job_leave_session(job);
@@ -102,8 +99,8 @@ void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote)
     free(remote);
 }
 
-void gw_sched_apply_remote_closed(struct gw_sched *sched, const struct gw_fact_remote_closed *fact)
+void gw_sched_remote_close(struct gw_sched *sched, struct gw_remote *remote)
 {
-    (void)gw_map_remove(&sched->remotes, fact->remote->peer.id);
-    gw_sched_remote_free(sched, fact->remote);
+    (void)gw_map_remove(&sched->remotes, remote->peer.id);
+    gw_sched_remote_free(sched, remote);
 }

@@ -1,36 +1,33 @@
 /* Appliers of facts about the reservation of a gang. */
 
-#include "scheduler/core/model/changes/reservation.h"
+#include "scheduler/core/model/changes/changes.h"
 
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 
-#include <assert.h>
-
-void gw_sched_apply_reservation_moved(struct gw_sched *sched,
-                                      const struct gw_fact_reservation_moved *fact)
+void gw_sched_reservation_move(struct gw_sched *sched, struct gw_worker *from, struct gw_worker *to)
 {
     struct gw_reservation *reservation = &sched->reservation;
-    struct gw_reserved_rank *to = NULL;
+    struct gw_reserved_rank *more = NULL;
     uint32_t slots = reservation->shape->slots;
     for (size_t i = reservation->reserved_ranks.count; i-- > 0;) {
         struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
-        if (reserved->worker == fact->to)
-            to = reserved;
-        if (reserved->worker == fact->from)
+        if (reserved->worker == to)
+            more = reserved;
+        if (reserved->worker == from)
             reserved->ranks--;
     }
-    if (to)
-        to->ranks++;
+    if (more)
+        more->ranks++;
     else
-        GW_MUST(gw_array_push(&reservation->reserved_ranks,
-                              ((struct gw_reserved_rank){fact->to, 1, true})));
-    gw_sched_worker_queue_reserve(sched, fact->to, fact->to->reserved_ranks + 1, slots);
-    gw_sched_worker_queue_reserve(sched, fact->from, fact->from->reserved_ranks - 1, slots);
+        GW_MUST(
+            gw_array_push(&reservation->reserved_ranks, ((struct gw_reserved_rank){to, 1, true})));
+    gw_sched_worker_queue_reserve(sched, to, to->reserved_ranks + 1, slots);
+    gw_sched_worker_queue_reserve(sched, from, from->reserved_ranks - 1, slots);
     for (size_t i = reservation->reserved_ranks.count; i-- > 0;)
         if (reservation->reserved_ranks.items[i].ranks == 0)
             gw_array_remove_swap(&reservation->reserved_ranks, i);
-    gw_sched_attempt_frontier_freed(sched, fact->from);
+    gw_sched_attempt_frontier_freed(sched, from);
     reservation->seen = false;
     sched->freed = true;
 }
@@ -48,13 +45,6 @@ void gw_sched_reservation_clear(struct gw_sched *sched)
     reservation->shape = NULL;
     /* Other tasks may use the slots, or another gang may hold the next reservation. */
     sched->freed = true;
-}
-
-void gw_sched_apply_reservation_dropped(struct gw_sched *sched,
-                                        const struct gw_fact_reservation_dropped *fact)
-{
-    assert(fact->reservation == &sched->reservation);
-    gw_sched_reservation_clear(sched);
 }
 
 void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index)

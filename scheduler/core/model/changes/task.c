@@ -1,11 +1,7 @@
 /* Appliers of facts about tasks: they become ready, end, and run again. */
 
-#include "scheduler/core/model/changes/task.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/object.h"
-#include "scheduler/core/model/changes/queue.h"
-#include "scheduler/core/model/changes/range.h"
-#include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/asked.h"
@@ -48,20 +44,19 @@ void gw_sched_apply_task_delayed(struct gw_sched *sched, const struct gw_fact_ta
                           ((struct gw_delay){fact->wall_ns, job->id, fact->index, tries})));
 }
 
-void gw_sched_apply_delay_resumed(struct gw_sched *sched, const struct gw_fact_delay_resumed *fact)
+void gw_sched_task_resume_delay(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                                uint64_t due_ns)
 {
-    struct gw_tasks *tasks = &fact->job->tasks;
-    if (tasks->state[fact->index] == GW_TASK_READY) {
-        gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, fact->job, fact->index),
-                              fact->index);
-        gw_sm_move(&gw_sched_task_sm, &tasks->state[fact->index], GW_TASK_WAITING);
+    struct gw_tasks *tasks = &job->tasks;
+    if (tasks->state[index] == GW_TASK_READY) {
+        gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, job, index), index);
+        gw_sm_move(&gw_sched_task_sm, &tasks->state[index], GW_TASK_WAITING);
     }
-    delay_until(sched, fact->job, fact->index, fact->due_ns);
+    delay_until(sched, job, index, due_ns);
 }
 
-void gw_sched_apply_gate_opened(struct gw_sched *sched, const struct gw_fact_gate_opened *fact)
+void gw_sched_tasks_open_gate(struct gw_sched *sched, struct gw_job *job)
 {
-    struct gw_job *job = fact->job;
     struct gw_tasks *tasks = &job->tasks;
     job->gated = false;
     /* A job without jobs before it was gated only until it was on disk. */
@@ -79,9 +74,9 @@ static void task_unqueue(struct gw_sched *sched, struct gw_job *job, uint32_t ro
     gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, job, row), row);
 }
 
-void gw_sched_apply_task_readied(struct gw_sched *sched, const struct gw_fact_task_readied *fact)
+void gw_sched_task_make_ready(struct gw_sched *sched, struct gw_job *job, uint32_t index)
 {
-    gw_sched_task_ready(sched, fact->job, fact->index);
+    gw_sched_task_ready(sched, job, index);
 }
 
 void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_task_charged *fact)
@@ -227,16 +222,15 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         GW_MUST(gw_array_push(&sched->revisited, job->id));
 }
 
-void gw_sched_apply_value_scattered(struct gw_sched *sched,
-                                    const struct gw_fact_value_scattered *fact)
+void gw_sched_task_scatter(struct gw_sched *sched, struct gw_job *job,
+                           const struct gw_result *result)
 {
-    task_catch_up(sched, fact->job, 0, GW_TASK_DONE);
+    task_catch_up(sched, job, 0, GW_TASK_DONE);
     sched->values++;
-    gw_sched_apply_task_ended(sched, &(struct gw_fact_task_ended){.at = fact->job,
-                                                                  .job = fact->job->id,
-                                                                  .state = GW_TASK_DONE,
-                                                                  .results = {fact->result, 1}});
-    gw_sched_scattered_add(sched, fact->job, &sched->objects.items[fact->job->tasks.object[0]]);
+    gw_sched_apply_task_ended(
+        sched, &(struct gw_fact_task_ended){
+                   .at = job, .job = job->id, .state = GW_TASK_DONE, .results = {result, 1}});
+    gw_sched_scattered_add(sched, job, &sched->objects.items[job->tasks.object[0]]);
 }
 
 /* Marks the inputs of a task that are gone as lost, so that they are computed again. `users` was
@@ -314,23 +308,22 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
 
 /* Handles a task that was done, was to run again, and is not needed any more: it becomes released
  * again. */
-void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_task_unneeded *fact)
+void gw_sched_task_unneed(struct gw_sched *sched, struct gw_job *job, uint32_t index)
 {
-    struct gw_job *job = fact->job;
-    if (job->tasks.state[fact->index] == GW_TASK_READY)
-        task_unqueue(sched, job, fact->index);
-    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_RELEASED);
-    job->tasks.flags[fact->index] &= (uint16_t)~GW_TASK_DELAYED;
-    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_UNNEEDED, .index = fact->index);
-    gw_sched_pure_forget(sched, job, fact->index);
+    if (job->tasks.state[index] == GW_TASK_READY)
+        task_unqueue(sched, job, index);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[index], GW_TASK_RELEASED);
+    job->tasks.flags[index] &= (uint16_t)~GW_TASK_DELAYED;
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_UNNEEDED, .index = index);
+    gw_sched_pure_forget(sched, job, index);
     gw_sched_actor_row_wanted(sched, job, -1);
     job->unfinished--;
     job->done++;
     sched->tally.unfinished--;
     sched->tally.done++;
-    gw_sched_edge_successors(sched, job, fact->index, successor_satisfied);
-    gw_sched_task_unuse(sched, job, fact->index);
-    gw_sched_range_row_ended(sched, job, fact->index);
+    gw_sched_edge_successors(sched, job, index, successor_satisfied);
+    gw_sched_task_unuse(sched, job, index);
+    gw_sched_range_row_ended(sched, job, index);
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
         GW_MUST(gw_array_push(&sched->ending, job));
     if (job->pending_requests)
@@ -358,16 +351,15 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
         GW_MUST(gw_array_push(&sched->aging, job->id));
 }
 
-void gw_sched_apply_object_released(struct gw_sched *sched,
-                                    const struct gw_fact_object_released *fact)
+void gw_sched_task_release(struct gw_sched *sched, struct gw_job *job, uint32_t index)
 {
-    gw_sched_objects_drop(sched, fact->job, fact->index);
-    gw_sched_pure_forget(sched, fact->job, fact->index);
-    gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_RELEASED);
-    GW_LOG_EVENT_USUAL(sched, fact->job, .kind = GW_LOGGED_RELEASED, .index = fact->index);
-    gw_sched_range_row_closed(sched, fact->job, fact->index);
-    if (fact->job->objects == 0 && fact->job->state == GW_JOB_ENDED)
-        GW_MUST(gw_array_push(&sched->aging, fact->job->id));
+    gw_sched_objects_drop(sched, job, index);
+    gw_sched_pure_forget(sched, job, index);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[index], GW_TASK_RELEASED);
+    GW_LOG_EVENT_USUAL(sched, job, .kind = GW_LOGGED_RELEASED, .index = index);
+    gw_sched_range_row_closed(sched, job, index);
+    if (job->objects == 0 && job->state == GW_JOB_ENDED)
+        GW_MUST(gw_array_push(&sched->aging, job->id));
 }
 
 void gw_sched_pipelined_task_complete(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -380,9 +372,4 @@ void gw_sched_pipelined_task_complete(struct gw_sched *sched, struct gw_job *job
     gw_sched_worker_queue_completed(sched, attempt->lane);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
     attempt->fetches = gw_sched_object_inputs_fetch(sched, job, row, attempt->worker);
-}
-
-void gw_sched_apply_cancel_asked(struct gw_sched *sched, const struct gw_fact_cancel_asked *fact)
-{
-    gw_sched_event_log_cancel(sched, fact->job, fact->index, fact->cancel);
 }

@@ -1,9 +1,7 @@
 /* Makes tasks ready. */
 
-#include "scheduler/core/model/changes/task_ready.h"
+#include "scheduler/core/model/changes/changes.h"
 
-#include "scheduler/core/model/changes/object.h"
-#include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/workers/queue.h"

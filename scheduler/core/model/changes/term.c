@@ -1,5 +1,5 @@
 /* Changes the times of the scheduler: begin of a term, steps, and shutdown. */
-#include "scheduler/core/model/changes/term.h"
+#include "scheduler/core/model/changes/changes.h"
 
 #include "scheduler/core/model/note.h"
 
@@ -10,26 +10,26 @@ void gw_sched_apply_term(struct gw_sched *sched, const struct gw_fact_term *fact
     sched->term = fact->term;
 }
 
-void gw_sched_apply_shutting_down(struct gw_sched *sched, const struct gw_fact_shutting_down *fact)
+void gw_sched_term_shut_down(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
+                             uint64_t deadline_ns, uint64_t grace_ns)
 {
     sched->shutting_down = true;
-    sched->shutdown_peer = fact->remote->peer;
-    sched->shutdown_request = fact->request;
-    sched->shutdown_deadline_ns = fact->deadline_ns;
-    sched->shutdown_grace_ns = fact->grace_ns;
+    sched->shutdown_peer = remote->peer;
+    sched->shutdown_request = request;
+    sched->shutdown_deadline_ns = deadline_ns;
+    sched->shutdown_grace_ns = grace_ns;
     sched->shutdown_workers = sched->next_worker;
 }
 
-void gw_sched_apply_shutdown_hurried(struct gw_sched *sched,
-                                     const struct gw_fact_shutdown_hurried *fact)
+void gw_sched_term_hurry(struct gw_sched *sched, uint64_t deadline_ns, uint64_t grace_ns)
 {
-    sched->shutdown_deadline_ns = fact->deadline_ns;
-    sched->shutdown_grace_ns = fact->grace_ns;
+    sched->shutdown_deadline_ns = deadline_ns;
+    sched->shutdown_grace_ns = grace_ns;
 }
 
-void gw_sched_apply_room_seen(struct gw_sched *sched, const struct gw_fact_room_seen *fact)
+void gw_sched_term_see_room(struct gw_sched *sched, const char *why)
 {
-    (void)snprintf(sched->no_room, sizeof sched->no_room, "%s", fact->why);
+    (void)snprintf(sched->no_room, sizeof sched->no_room, "%s", why);
 }
 
 void gw_sched_term_restore(struct gw_sched *sched, bool begins)

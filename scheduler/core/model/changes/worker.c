@@ -1,11 +1,8 @@
 /* Appliers of facts about workers: registration, readiness, loss and removal. */
 
-#include "scheduler/core/model/changes/worker.h"
+#include "scheduler/core/model/changes/changes.h"
 
 #include "graph/base/text.h"
-#include "scheduler/core/model/changes/gpu.h"
-#include "scheduler/core/model/changes/queue.h"
-#include "scheduler/core/model/changes/reservation.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/pending.h"
 #include "scheduler/core/model/rows.h"
@@ -25,11 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gw_sched_apply_worker_registered(struct gw_sched *sched,
-                                      const struct gw_fact_worker_registered *fact)
+void gw_sched_worker_register(struct gw_sched *sched, struct gw_worker *worker,
+                              const struct gw_msg_registration *registration)
 {
-    struct gw_worker *worker = fact->worker;
-    const struct gw_msg_registration *registration = fact->registration;
     worker->incarnation = registration->incarnation;
     worker->slots = worker->slots_free = registration->slots;
     worker->memory_bytes = worker->memory_free = registration->memory_bytes;
@@ -53,10 +48,8 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
         gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_REJOINING);
 }
 
-void gw_sched_apply_worker_readied(struct gw_sched *sched,
-                                   const struct gw_fact_worker_readied *fact)
+void gw_sched_worker_make_ready(struct gw_sched *sched, struct gw_worker *worker)
 {
-    struct gw_worker *worker = fact->worker;
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_READY);
     sched->workers_ready++;
     sched->workers_epoch++;
@@ -96,11 +89,9 @@ static void count_out(struct gw_sched *sched, struct gw_worker *worker, const ch
     sched->lost_worker_ns = sched->now_ns;
 }
 
-void gw_sched_apply_worker_emptied(struct gw_sched *sched,
-                                   const struct gw_fact_worker_emptied *fact)
+void gw_sched_worker_set_empty(struct gw_sched *sched, struct gw_worker *worker, const char *why)
 {
-    struct gw_worker *worker = fact->worker;
-    count_out(sched, worker, fact->why);
+    count_out(sched, worker, why);
     gw_sched_late_claim_forget(sched, worker);
     gw_sched_lost_worker_on_lost(sched, worker);
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_SHUTTING_DOWN);
@@ -110,10 +101,9 @@ void gw_sched_apply_worker_emptied(struct gw_sched *sched,
     gw_sched_queue_classes_update(sched);
 }
 
-void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_worker_lost *fact)
+void gw_sched_worker_set_lost(struct gw_sched *sched, struct gw_worker *worker, const char *why)
 {
-    struct gw_worker *worker = fact->worker;
-    count_out(sched, worker, fact->why);
+    count_out(sched, worker, why);
     gw_sched_late_claim_forget(sched, worker);
     gw_sched_lost_worker_on_lost(sched, worker);
     gw_sched_hold_lose(sched, worker);
@@ -181,21 +171,20 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
     return best;
 }
 
-void gw_sched_apply_worker_leaving(struct gw_sched *sched,
-                                   const struct gw_fact_worker_leaving *fact)
+void gw_sched_worker_set_leaving(struct gw_sched *sched, struct gw_worker *worker)
 {
-    fact->worker->leaves = true;
+    worker->leaves = true;
     sched->freed = true;
 }
 
-void gw_sched_apply_worker_let_go(struct gw_sched *sched, const struct gw_fact_worker_let_go *fact)
+void gw_sched_worker_let_go(struct gw_worker *worker)
 {
-    fact->worker->let_go = true;
+    worker->let_go = true;
 }
 
-void gw_sched_apply_leaves_looked(struct gw_sched *sched, const struct gw_fact_leaves_looked *fact)
+void gw_sched_workers_leave_look(struct gw_sched *sched, uint64_t next_ns)
 {
-    sched->leave_look_ns = fact->next_ns;
+    sched->leave_look_ns = next_ns;
 }
 
 void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote)
@@ -248,14 +237,13 @@ static void remember(uint32_t **told, uint32_t *count, const struct gw_worker *w
     (*told)[worker->slot] = worker->id;
 }
 
-void gw_sched_apply_spec_told(struct gw_sched *sched, const struct gw_fact_spec_told *fact)
+void gw_sched_worker_told_spec(struct gw_job *job, uint32_t number, struct gw_worker *worker)
 {
-    struct gw_spec *spec = &fact->job->specs.items[fact->spec];
-    remember(&spec->told, &spec->told_count, fact->worker);
+    struct gw_spec *spec = &job->specs.items[number];
+    remember(&spec->told, &spec->told_count, worker);
 }
 
-void gw_sched_apply_neighbour_told(struct gw_sched *sched,
-                                   const struct gw_fact_neighbour_told *fact)
+void gw_sched_worker_told_neighbour(struct gw_worker *worker, struct gw_worker *neighbour)
 {
-    remember(&fact->worker->neighbours, &fact->worker->neighbour_count, fact->neighbour);
+    remember(&worker->neighbours, &worker->neighbour_count, neighbour);
 }

@@ -4,41 +4,40 @@
 
 #include <string.h>
 
-void gw_sched_apply_announcements_made(struct gw_sched *sched,
-                                       const struct gw_fact_announcements_made *fact)
+void gw_sched_notify_announced(struct gw_sched *sched, size_t count)
 {
-    size_t left = sched->announcements.count - fact->count;
-    memmove(sched->announcements.items, sched->announcements.items + fact->count,
+    size_t left = sched->announcements.count - count;
+    memmove(sched->announcements.items, sched->announcements.items + count,
             left * sizeof *sched->announcements.items);
     sched->announcements.count = left;
 }
 
-void gw_sched_apply_committed(struct gw_sched *sched, const struct gw_fact_committed *fact)
+void gw_sched_notify_commit(struct gw_sched *sched, uint64_t number)
 {
-    if (fact->number > sched->committed)
-        sched->committed = fact->number;
+    if (number > sched->committed)
+        sched->committed = number;
 }
 
-void gw_sched_apply_announced(struct gw_sched *sched, const struct gw_fact_announced *fact)
+void gw_sched_notify_announce(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                              uint32_t kind, uint64_t number)
 {
-    GW_MUST(gw_array_push(
-        &sched->announcements,
-        ((struct gw_announcement){fact->number, fact->job->id, fact->index, fact->kind})));
+    GW_MUST(gw_array_push(&sched->announcements,
+                          ((struct gw_announcement){number, job->id, index, kind})));
 }
 
-void gw_sched_apply_acknowledgement_waits(struct gw_sched *sched,
-                                          const struct gw_fact_acknowledgement_waits *fact)
+void gw_sched_notify_acknowledge_later(struct gw_sched *sched,
+                                       const struct gw_acknowledgement *waits, uint64_t number,
+                                       const struct gw_remote *remote)
 {
-    struct gw_acknowledgement acknowledgement = *fact->acknowledgement;
-    acknowledgement.number = fact->number;
-    acknowledgement.peer = fact->remote->peer;
+    struct gw_acknowledgement acknowledgement = *waits;
+    acknowledgement.number = number;
+    acknowledgement.peer = remote->peer;
     GW_MUST(gw_array_push(&sched->acknowledgements, acknowledgement));
 }
 
-void gw_sched_apply_acknowledgements_given(struct gw_sched *sched,
-                                           const struct gw_fact_acknowledgements_given *fact)
+void gw_sched_notify_acknowledged(struct gw_sched *sched, size_t count)
 {
-    sched->acknowledgements.count -= fact->count;
-    memmove(sched->acknowledgements.items, sched->acknowledgements.items + fact->count,
+    sched->acknowledgements.count -= count;
+    memmove(sched->acknowledgements.items, sched->acknowledgements.items + count,
             sched->acknowledgements.count * sizeof *sched->acknowledgements.items);
 }

@@ -22,4 +22,17 @@ struct gw_acknowledgement {
     uint64_t known_job;
 };
 
+/* What a client is to hear at a commit, and no sooner: gw_sched_notify_announce lists it,
+ * gw_sched_notify_announced drops the first of the list. gw_sched_notify_acknowledge_later and
+ * gw_sched_notify_acknowledged: likewise for answers. gw_sched_notify_commit: everything up to
+ * this number is on disk. */
+void gw_sched_notify_acknowledge_later(struct gw_sched *sched,
+                                       const struct gw_acknowledgement *waits, uint64_t number,
+                                       const struct gw_remote *remote);
+void gw_sched_notify_acknowledged(struct gw_sched *sched, size_t count);
+void gw_sched_notify_announce(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                              uint32_t kind, uint64_t number);
+void gw_sched_notify_announced(struct gw_sched *sched, size_t count);
+void gw_sched_notify_commit(struct gw_sched *sched, uint64_t number);
+
 #endif

@@ -28,24 +28,24 @@ struct gw_sync *gw_sync_find(const struct gw_sched *sched, uint32_t uid, uint32_
                : NULL;
 }
 
-void gw_sched_apply_sync_opened(struct gw_sched *sched, const struct gw_fact_sync_opened *fact)
+void gw_sched_sync_open(struct gw_sched *sched, uint32_t uid, uint32_t kind, uint32_t count,
+                        const char *name)
 {
     char key[KEY_BYTES];
     uint64_t names = 0;
     struct gw_sync *sync = calloc(1, sizeof *sync);
     GW_MUST_PTR(sync);
-    sync->kind = fact->kind;
-    sync->uid = fact->uid;
-    sync->count = fact->count;
-    sync->name = strdup(fact->name);
+    sync->kind = kind;
+    sync->uid = uid;
+    sync->count = count;
+    sync->name = strdup(name);
     GW_MUST_PTR(sync->name);
     sync->prev = sched->last_sync;
     *(sync->prev ? &sync->prev->next : &sched->first_sync) = sync;
     sched->last_sync = sync;
-    (void)gw_map_get(&sched->sync_names, fact->uid, &names);
-    GW_MUST(gw_map_put(&sched->sync_names, fact->uid, names + 1));
-    GW_MUST(gw_strmap_put(&sched->syncs, key_of(key, fact->uid, fact->kind, fact->name),
-                          (uintptr_t)sync));
+    (void)gw_map_get(&sched->sync_names, uid, &names);
+    GW_MUST(gw_map_put(&sched->sync_names, uid, names + 1));
+    GW_MUST(gw_strmap_put(&sched->syncs, key_of(key, uid, kind, name), (uintptr_t)sync));
 }
 
 static void item_set(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_item *item,
@@ -73,11 +73,10 @@ static void sync_free(struct gw_sched *sched, struct gw_sync *sync)
     free(sync);
 }
 
-void gw_sched_apply_sync_deleted(struct gw_sched *sched, const struct gw_fact_sync_deleted *fact)
+void gw_sched_sync_delete(struct gw_sched *sched, struct gw_sync *sync)
 {
     char key[KEY_BYTES];
     uint64_t names = 1;
-    struct gw_sync *sync = fact->sync;
     (void)gw_strmap_remove(&sched->syncs, key_of(key, sync->uid, sync->kind, sync->name));
     (void)gw_map_get(&sched->sync_names, sync->uid, &names);
     if (names > 1)
@@ -102,45 +101,38 @@ static void heap_set(struct gw_sync_waiter **items, size_t at, struct gw_sync_wa
 
 GW_HEAP(heap, struct gw_sync_waiter *, is_sooner, heap_set)
 
-void gw_sched_apply_sync_waiting(struct gw_sched *sched, const struct gw_fact_sync_waiting *fact)
+void gw_sched_sync_wait(struct gw_sched *sched, const struct gw_sync_waiter *from,
+                        struct gw_bin value)
 {
     struct gw_sync_waiter *waiter = calloc(1, sizeof *waiter);
     GW_MUST_PTR(waiter);
-    struct gw_sync_waiters *line = &fact->sync->waiters[fact->put];
-    *waiter = (struct gw_sync_waiter){
-        .sync = fact->sync,
-        .session = fact->session,
-        .request = fact->request,
-        .number = fact->number,
-        .deadline_ns = fact->deadline_ns,
-        .put = fact->put,
-        .size = fact->put ? fact->value.size : 0,
-        .heap_at = GW_NO_INDEX,
-        .prev = line->last,
-        .session_next = fact->session->sync_waiters,
-    };
-    if (waiter->size) {
+    struct gw_sync_waiters *line = &from->sync->waiters[from->put];
+    *waiter = *from;
+    waiter->heap_at = GW_NO_INDEX;
+    waiter->prev = line->last;
+    waiter->session_next = from->session->sync_waiters;
+    if (waiter->put && value.size) {
+        waiter->size = value.size;
         waiter->value = malloc(waiter->size);
         GW_MUST_PTR(waiter->value);
-        memcpy(waiter->value, fact->value.data, waiter->size);
-        fact->sync->waiting_bytes += waiter->size;
+        memcpy(waiter->value, value.data, waiter->size);
+        waiter->sync->waiting_bytes += waiter->size;
         sched->sync_bytes += waiter->size;
     }
     *(line->last ? &line->last->next : &line->first) = waiter;
     line->last = waiter;
     line->count++;
-    if (fact->session->sync_waiters)
-        fact->session->sync_waiters->session_prev = waiter;
-    fact->session->sync_waiters = waiter;
+    if (waiter->session_next)
+        waiter->session_next->session_prev = waiter;
+    waiter->session->sync_waiters = waiter;
     if (waiter->deadline_ns != UINT64_MAX) {
         GW_MUST(gw_array_push(&sched->sync_deadlines, waiter));
         heap_up(sched->sync_deadlines.items, sched->sync_deadlines.count - 1);
     }
 }
 
-void gw_sched_apply_sync_left(struct gw_sched *sched, const struct gw_fact_sync_left *fact)
+void gw_sched_sync_leave(struct gw_sched *sched, struct gw_sync_waiter *waiter)
 {
-    struct gw_sync_waiter *waiter = fact->waiter;
     struct gw_sync_waiters *line = &waiter->sync->waiters[waiter->put];
     *(waiter->prev ? &waiter->prev->next : &line->first) = waiter->next;
     *(waiter->next ? &waiter->next->prev : &line->last) = waiter->prev;
@@ -178,14 +170,13 @@ void gw_sync_deinit(struct gw_sched *sched)
     gw_strmap_deinit(&sched->syncs);
 }
 
-void gw_sched_apply_sync_flagged(struct gw_sched *sched, const struct gw_fact_sync_flagged *fact)
+void gw_sched_sync_flag(struct gw_sync *sync, bool set)
 {
-    fact->sync->set = fact->set;
+    sync->set = set;
 }
 
-void gw_sched_apply_sync_put(struct gw_sched *sched, const struct gw_fact_sync_put *fact)
+void gw_sched_sync_put(struct gw_sched *sched, struct gw_sync *sync, struct gw_bin value)
 {
-    struct gw_sync *sync = fact->sync;
     /* Grow the ring and move its first item to the front. */
     if (sync->filled == sync->items.count) {
         size_t before = sync->items.count, grown = before ? before * 2 : 16;
@@ -199,13 +190,11 @@ void gw_sched_apply_sync_put(struct gw_sched *sched, const struct gw_fact_sync_p
         sync->first = 0;
     }
     size_t at = (sync->first + sync->filled++) % sync->items.count;
-    item_set(sched, sync, &sync->items.items[at], fact->value);
+    item_set(sched, sync, &sync->items.items[at], value);
 }
 
-void gw_sched_apply_sync_taken(struct gw_sched *sched, const struct gw_fact_sync_taken *fact)
+void gw_sched_sync_take(struct gw_sched *sched, struct gw_sync *sync, uint32_t count)
 {
-    struct gw_sync *sync = fact->sync;
-    const uint32_t count = fact->count;
     for (uint32_t i = 0; i < count; i++) {
         item_set(sched, sync, &sync->items.items[sync->first], (struct gw_bin){0});
         sync->first = (uint32_t)((sync->first + 1) % sync->items.count);
@@ -213,15 +202,15 @@ void gw_sched_apply_sync_taken(struct gw_sched *sched, const struct gw_fact_sync
     }
 }
 
-void gw_sched_apply_sync_closed(struct gw_sched *sched, const struct gw_fact_sync_closed *fact)
+void gw_sched_sync_close(struct gw_sync *sync)
 {
-    fact->sync->closed = true;
+    sync->closed = true;
 }
 
-void gw_sched_apply_sync_assigned(struct gw_sched *sched, const struct gw_fact_sync_assigned *fact)
+void gw_sched_sync_assign(struct gw_sched *sched, struct gw_sync *sync, struct gw_bin value)
 {
-    item_set(sched, fact->sync, &fact->sync->value, fact->value);
-    fact->sync->version++;
+    item_set(sched, sync, &sync->value, value);
+    sync->version++;
 }
 
 struct gw_sync_lease *gw_sync_lease_of(const struct gw_sync *sync, const struct gw_session *session)
@@ -232,42 +221,43 @@ struct gw_sync_lease *gw_sync_lease_of(const struct gw_sync *sync, const struct 
     return NULL;
 }
 
-void gw_sched_apply_sync_leased(struct gw_sched *sched, const struct gw_fact_sync_leased *fact)
+void gw_sched_sync_lease(struct gw_sched *sched, struct gw_sync *sync, struct gw_session *session,
+                         uint64_t fence)
 {
-    struct gw_sync_lease *lease = gw_sync_lease_of(fact->sync, fact->session);
-    sched->fence = fact->sync->fence = fact->fence;
-    fact->sync->held++;
+    struct gw_sync_lease *lease = gw_sync_lease_of(sync, session);
+    sched->fence = sync->fence = fence;
+    sync->held++;
     if (lease) {
         lease->count++;
-        lease->fence = fact->fence;
+        lease->fence = fence;
         return;
     }
     lease = calloc(1, sizeof *lease);
     GW_MUST_PTR(lease);
-    *lease = (struct gw_sync_lease){.sync = fact->sync,
-                                    .session = fact->session,
+    *lease = (struct gw_sync_lease){.sync = sync,
+                                    .session = session,
                                     .count = 1,
-                                    .fence = fact->fence,
-                                    .next = fact->sync->leases,
-                                    .session_next = fact->session->sync_leases};
+                                    .fence = fence,
+                                    .next = sync->leases,
+                                    .session_next = session->sync_leases};
     if (lease->next)
         lease->next->prev = lease;
     if (lease->session_next)
         lease->session_next->session_prev = lease;
-    fact->sync->leases = fact->session->sync_leases = lease;
+    sync->leases = session->sync_leases = lease;
 }
 
-void gw_sched_apply_sync_returned(struct gw_sched *sched, const struct gw_fact_sync_returned *fact)
+void gw_sched_sync_return(struct gw_sync *sync, struct gw_session *session, uint32_t count)
 {
-    struct gw_sync_lease *lease = gw_sync_lease_of(fact->sync, fact->session);
-    fact->sync->held -= fact->count;
-    lease->count -= fact->count;
+    struct gw_sync_lease *lease = gw_sync_lease_of(sync, session);
+    sync->held -= count;
+    lease->count -= count;
     if (lease->count)
         return;
-    *(lease->prev ? &lease->prev->next : &fact->sync->leases) = lease->next;
+    *(lease->prev ? &lease->prev->next : &sync->leases) = lease->next;
     if (lease->next)
         lease->next->prev = lease->prev;
-    *(lease->session_prev ? &lease->session_prev->session_next : &fact->session->sync_leases) =
+    *(lease->session_prev ? &lease->session_prev->session_next : &session->sync_leases) =
         lease->session_next;
     if (lease->session_next)
         lease->session_next->session_prev = lease->session_prev;

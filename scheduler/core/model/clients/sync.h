@@ -76,4 +76,23 @@ struct gw_sync_lease *gw_sync_lease_of(const struct gw_sync *sync,
                                        const struct gw_session *session);
 void gw_sync_deinit(struct gw_sched *sched);
 
+/* gw_sched_sync_wait puts a copy of `from` at the end of its line; value: what it has to put. */
+void gw_sched_sync_wait(struct gw_sched *sched, const struct gw_sync_waiter *from,
+                        struct gw_bin value);
+
+/* Objects of coordination are made and deleted; who waits leaves; leases, flags, values and
+ * queues change. */
+void gw_sched_sync_assign(struct gw_sched *sched, struct gw_sync *sync, struct gw_bin value);
+void gw_sched_sync_close(struct gw_sync *sync);
+void gw_sched_sync_delete(struct gw_sched *sched, struct gw_sync *sync);
+void gw_sched_sync_flag(struct gw_sync *sync, bool set);
+void gw_sched_sync_lease(struct gw_sched *sched, struct gw_sync *sync, struct gw_session *session,
+                         uint64_t fence);
+void gw_sched_sync_leave(struct gw_sched *sched, struct gw_sync_waiter *waiter);
+void gw_sched_sync_open(struct gw_sched *sched, uint32_t uid, uint32_t kind, uint32_t count,
+                        const char *name);
+void gw_sched_sync_put(struct gw_sched *sched, struct gw_sync *sync, struct gw_bin value);
+void gw_sched_sync_return(struct gw_sync *sync, struct gw_session *session, uint32_t count);
+void gw_sched_sync_take(struct gw_sched *sched, struct gw_sync *sync, uint32_t count);
+
 #endif

@@ -13,11 +13,11 @@ static const struct gw_sm_state tunnel_states[] = {
 
 struct gw_sm gw_sched_tunnel_sm = {"tunnel", tunnel_states, 4, NULL};
 
-void gw_sched_apply_tunnel_asked(struct gw_sched *sched, const struct gw_fact_tunnel_asked *fact)
+void gw_sched_tunnel_ask(struct gw_sched *sched, const struct gw_tunnel *asked)
 {
     struct gw_tunnel *tunnel = malloc(sizeof *tunnel);
     GW_MUST_PTR(tunnel);
-    *tunnel = *fact->tunnel;
+    *tunnel = *asked;
     tunnel->argv = malloc(tunnel->open.argv.size ? tunnel->open.argv.size : 1);
     GW_MUST_PTR(tunnel->argv);
     if (tunnel->open.argv.size)
@@ -29,16 +29,17 @@ void gw_sched_apply_tunnel_asked(struct gw_sched *sched, const struct gw_fact_tu
     sched->tunnels_waiting++;
 }
 
-void gw_sched_apply_tunnel_passed(struct gw_sched *sched, const struct gw_fact_tunnel_passed *fact)
+void gw_sched_tunnel_pass(struct gw_sched *sched, struct gw_tunnel *tunnel,
+                          const struct gw_worker *worker)
 {
-    gw_sm_move(&gw_sched_tunnel_sm, &fact->tunnel->state, TUNNEL_PASSED);
-    fact->tunnel->worker = fact->worker->id;
+    gw_sm_move(&gw_sched_tunnel_sm, &tunnel->state, TUNNEL_PASSED);
+    tunnel->worker = worker->id;
     sched->tunnels_waiting--;
 }
 
-void gw_sched_apply_tunnel_stands(struct gw_sched *sched, const struct gw_fact_tunnel_stands *fact)
+void gw_sched_tunnel_stand(struct gw_tunnel *tunnel)
 {
-    gw_sm_move(&gw_sched_tunnel_sm, &fact->tunnel->state, TUNNEL_STANDS);
+    gw_sm_move(&gw_sched_tunnel_sm, &tunnel->state, TUNNEL_STANDS);
 }
 
 void gw_sched_tunnels_deinit(struct gw_sched *sched)
@@ -52,9 +53,8 @@ void gw_sched_tunnels_deinit(struct gw_sched *sched)
     gw_map_deinit(&sched->tunnels);
 }
 
-void gw_sched_apply_tunnel_ended(struct gw_sched *sched, const struct gw_fact_tunnel_ended *fact)
+void gw_sched_tunnel_end(struct gw_sched *sched, struct gw_tunnel *tunnel)
 {
-    struct gw_tunnel *tunnel = fact->tunnel;
     if (tunnel->state == GW_TUNNEL_WAITING)
         sched->tunnels_waiting--;
     gw_sm_move(&gw_sched_tunnel_sm, &tunnel->state, TUNNEL_ENDED);

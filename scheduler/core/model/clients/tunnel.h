@@ -18,4 +18,11 @@ struct gw_tunnel {
 /* gw_sched_tunnels_deinit frees all tunnels. */
 void gw_sched_tunnels_deinit(struct gw_sched *sched);
 
+/* A tunnel is asked for, passed to its worker, stands, has ended. */
+void gw_sched_tunnel_ask(struct gw_sched *sched, const struct gw_tunnel *asked);
+void gw_sched_tunnel_end(struct gw_sched *sched, struct gw_tunnel *tunnel);
+void gw_sched_tunnel_pass(struct gw_sched *sched, struct gw_tunnel *tunnel,
+                          const struct gw_worker *worker);
+void gw_sched_tunnel_stand(struct gw_tunnel *tunnel);
+
 #endif

@@ -228,21 +228,21 @@ struct gw_actor_hold *gw_sched_actor_hold_of(const struct gw_actor *actor,
     return NULL;
 }
 
-void gw_sched_apply_actor_held(struct gw_sched *sched, const struct gw_fact_actor_held *fact)
+void gw_sched_actor_hold(struct gw_actor *actor, struct gw_session *session)
 {
-    struct gw_actor_hold *hold = gw_sched_actor_hold_of(fact->actor, fact->session);
+    struct gw_actor_hold *hold = gw_sched_actor_hold_of(actor, session);
     if (hold)
         hold->handles++;
     else
-        GW_MUST(gw_array_push(&fact->actor->holds, ((struct gw_actor_hold){fact->session, 1})));
+        GW_MUST(gw_array_push(&actor->holds, ((struct gw_actor_hold){session, 1})));
 }
 
-void gw_sched_apply_actor_unheld(struct gw_sched *sched, const struct gw_fact_actor_unheld *fact)
+void gw_sched_actor_unhold(struct gw_sched *sched, struct gw_actor *actor,
+                           struct gw_session *session, bool all)
 {
-    struct gw_actor *actor = fact->actor;
     for (size_t i = actor->holds.count; i-- > 0;) {
         struct gw_actor_hold *hold = &actor->holds.items[i];
-        if (hold->session == fact->session && (fact->all || --hold->handles == 0))
+        if (hold->session == session && (all || --hold->handles == 0))
             gw_array_remove_swap(&actor->holds, i);
     }
     gw_sched_actor_touch(sched, actor);

@@ -97,4 +97,9 @@ static inline uint32_t gw_sched_actor_line_take(struct gw_job *job)
     return job->line_row++;
 }
 
+/* A session holds an actor, or no more (all: however often it held it). */
+void gw_sched_actor_hold(struct gw_actor *actor, struct gw_session *session);
+void gw_sched_actor_unhold(struct gw_sched *sched, struct gw_actor *actor,
+                           struct gw_session *session, bool all);
+
 #endif

@@ -223,15 +223,14 @@ bool gw_sched_attempt_waits(const struct gw_attempt *attempt)
     return attempt->state == GW_ATTEMPT_SENT || attempt->state == GW_ATTEMPT_RECALLED;
 }
 
-void gw_sched_apply_attempt_killed(struct gw_sched *sched,
-                                   const struct gw_fact_attempt_killed *fact)
+void gw_sched_attempt_kill(struct gw_sched *sched, uint32_t slot, bool hard)
 {
-    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
     if (attempt->state == GW_ATTEMPT_RECALLED)
         gw_sched_attempt_recall_over(attempt->lane);
     if (attempt->state != GW_ATTEMPT_KILLED && !attempt->gang)
         GW_LOG_EVENT(sched, attempt->job, .kind = GW_LOGGED_KILLED, .index = attempt->index,
-                     .worker = attempt->worker->id, .detail = fact->hard);
+                     .worker = attempt->worker->id, .detail = hard);
     if (attempt->state != GW_ATTEMPT_KILLED)
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_KILLED);
 }
@@ -253,20 +252,21 @@ static void measure(struct gw_spec *spec, uint64_t run_ns, uint64_t bytes)
         spec->samples++;
 }
 
-void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_attempt_ended *fact)
+void gw_sched_attempt_end(struct gw_sched *sched, uint32_t slot, bool well, uint64_t run_ns,
+                          uint64_t bytes)
 {
-    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_worker *worker = attempt->worker;
-    gw_sched_event_log_attempt_ended(sched, attempt, fact);
-    gw_job_usage_ended(sched, attempt, fact->run_ns);
+    gw_sched_event_log_attempt_ended(sched, attempt, well, run_ns);
+    gw_job_usage_ended(sched, attempt, run_ns);
     struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
     /* A failure shows the run time of such tasks, but no result size. */
-    if (fact->well || fact->run_ns)
-        measure(spec, fact->run_ns, fact->well ? fact->bytes : spec->mean_bytes);
+    if (well || run_ns)
+        measure(spec, run_ns, well ? bytes : spec->mean_bytes);
     if (!attempt->pipelined && attempt->fetches)
-        gw_sched_object_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
+        gw_sched_object_inputs_fetched(sched, attempt->job, attempt->index, worker, well);
     gw_sched_attempt_frontier_freed(sched, worker);
-    gw_sched_actor_attempt_ended(sched, attempt->job, fact->well, fact->run_ns);
+    gw_sched_actor_attempt_ended(sched, attempt->job, well, run_ns);
 
     if (attempt->prev != GW_NO_INDEX)
         sched->attempts.items[attempt->prev].next = attempt->next;
@@ -280,7 +280,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     worker->expected_bytes -= attempt->expected_bytes;
 
     if (attempt->gpus)
-        gw_sched_gpus_give(sched, fact->slot);
+        gw_sched_gpus_give(sched, slot);
     gw_sched_attempt_sessions_end(sched, attempt);
     attempt->stands = false;
     if (attempt->ends_next) {
@@ -304,7 +304,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     if (++attempt->generation >> GW_ATTEMPT_GENERATION_BITS)
         return; /* all ids of this slot are used up */
     attempt->next = sched->free_attempt;
-    sched->free_attempt = fact->slot;
+    sched->free_attempt = slot;
 }
 
 void gw_sched_attempts_deinit(struct gw_sched *sched)
@@ -439,15 +439,14 @@ void gw_sched_attempt_session_begin(struct gw_sched *sched, uint32_t slot,
     GW_MUST_PTR(remote->name);
 }
 
-void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
-                                    const struct gw_fact_attempt_blocked *fact)
+void gw_sched_attempt_block(struct gw_sched *sched, uint32_t slot, bool blocked)
 {
-    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
-    attempt->blocked = fact->blocked;
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    attempt->blocked = blocked;
     GW_LOG_EVENT_USUAL(sched, attempt->job, .kind = GW_LOGGED_BLOCKED, .index = attempt->index,
-                       .worker = attempt->worker->id, .detail = !fact->blocked);
+                       .worker = attempt->worker->id, .detail = !blocked);
     gw_sched_memory_aside(attempt);
-    if (!fact->blocked) {
+    if (!blocked) {
         gw_sched_worker_queue_reclaim(sched, attempt->lane);
         return;
     }

@@ -75,4 +75,11 @@ void gw_sched_attempt_session_leave(struct gw_sched *sched, struct gw_session *s
 void gw_sched_attempt_session_begin(struct gw_sched *sched, uint32_t slot,
                                     struct gw_session *session);
 
+/* gw_sched_attempt_block: its task waits for tasks of its own. gw_sched_attempt_kill: it is told
+ * to end. gw_sched_attempt_end: it has. */
+void gw_sched_attempt_block(struct gw_sched *sched, uint32_t slot, bool blocked);
+void gw_sched_attempt_end(struct gw_sched *sched, uint32_t slot, bool well, uint64_t run_ns,
+                          uint64_t bytes);
+void gw_sched_attempt_kill(struct gw_sched *sched, uint32_t slot, bool hard);
+
 #endif

@@ -177,12 +177,12 @@ uint32_t gw_sched_checkpoint_home(const struct gw_sched *sched, const struct gw_
     return source.worker ? source.worker->id : source.beside ? source.beside->id : 0;
 }
 
-void gw_sched_apply_checkpoint_copying(struct gw_sched *sched,
-                                       const struct gw_fact_checkpoint_copying *fact)
+void gw_sched_checkpoint_copying(struct gw_job *job, uint32_t index, const struct gw_worker *worker,
+                                 uint32_t leaving)
 {
-    struct gw_checkpointed *record = record_of(fact->job, fact->index);
-    record->copier = fact->worker->id;
-    record->passing = fact->leaving;
+    struct gw_checkpointed *record = record_of(job, index);
+    record->copier = worker->id;
+    record->passing = leaving;
 }
 
 void gw_sched_apply_checkpoint_made(struct gw_sched *sched,
@@ -218,11 +218,11 @@ void gw_sched_apply_checkpoint_absent(struct gw_sched *sched,
     GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_CHECKPOINT, .index = fact->index, .text = text);
 }
 
-void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
-                                      const struct gw_fact_checkpoint_copied *fact)
+void gw_sched_checkpoint_copied(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                                const struct gw_worker *worker,
+                                const struct gw_msg_checkpoint_transferred *end)
 {
-    struct gw_checkpointed *record = record_of(fact->job, fact->index);
-    const struct gw_msg_checkpoint_transferred *end = fact->transferred;
+    struct gw_checkpointed *record = record_of(job, index);
     char text[640], where[GW_WORKER_NAME_MAX];
     record->copier = 0;
     if (record->passing && end->code != GW_EAGAIN && end->code != GW_ELOST)
@@ -234,10 +234,10 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
     if (end->code == 0) {
         record->trouble[0] = '\0';
         record->unsteady = 0;
-        if (gw_sched_checkpoint_is_at(&record->copy, fact->worker))
+        if (gw_sched_checkpoint_is_at(&record->copy, worker))
             return;
         (void)snprintf(text, sizeof text, "%s keeps a copy of its checkpoints from now on",
-                       gw_sched_worker_where(sched, fact->worker->id, where));
+                       gw_sched_worker_where(sched, worker->id, where));
     } else {
         /* If the folder changed during the copy or a worker was lost, the next copy will succeed.
          * If the folder changes every time, this is reported once. */
@@ -247,10 +247,9 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
             return;
         (void)snprintf(record->trouble, sizeof record->trouble, "%s", end->text);
         (void)snprintf(text, sizeof text, "NO COPY of its checkpoints is kept at %s: %.300s",
-                       gw_sched_worker_where(sched, fact->worker->id, where), end->text);
+                       gw_sched_worker_where(sched, worker->id, where), end->text);
     }
-    GW_LOG_EVENT(sched, fact->job, .kind = GW_LOGGED_CHECKPOINT, .index = fact->index,
-                 .text = text);
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_CHECKPOINT, .index = index, .text = text);
 }
 
 /* Returns the worker from which rank 0's worker gets the checkpoint. Returns NULL if rank 0's

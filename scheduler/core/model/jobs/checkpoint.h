@@ -145,4 +145,12 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
  */
 void gw_sched_checkpoint_forget_members(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
+/* gw_sched_checkpoint_copying: a worker is told to copy it; gw_sched_checkpoint_copied: what it
+ * said. */
+void gw_sched_checkpoint_copied(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                                const struct gw_worker *worker,
+                                const struct gw_msg_checkpoint_transferred *end);
+void gw_sched_checkpoint_copying(struct gw_job *job, uint32_t index, const struct gw_worker *worker,
+                                 uint32_t leaving);
+
 #endif

@@ -46,7 +46,7 @@ uint64_t gw_sched_delay_rest_ns(const struct gw_sched *sched, const struct gw_jo
     return left_ns < most_ns ? left_ns : most_ns;
 }
 
-void gw_sched_apply_delay_passed(struct gw_sched *sched, const struct gw_fact_delay_passed *fact)
+void gw_sched_delay_pass(struct gw_sched *sched)
 {
     struct gw_delay delay = sched->delays.items[0];
     heap_remove(sched->delays.items, &sched->delays.count, 0);

@@ -37,4 +37,7 @@ uint64_t gw_sched_delay_ns(const struct gw_spec *spec, const struct gw_charges *
 /* gw_sched_delay_push adds a copy of an entry to the heap. */
 void gw_sched_delay_push(struct gw_sched *sched, const struct gw_delay *delay);
 
+/* gw_sched_delay_pass makes those tasks ready whose time has come. */
+void gw_sched_delay_pass(struct gw_sched *sched);
+
 #endif

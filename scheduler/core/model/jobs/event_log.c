@@ -106,10 +106,9 @@ void gw_sched_event_log_gang(struct gw_sched *sched, const struct gw_gang_attemp
         sched->attempts.items[gang->ranks[i].slot].told = sched->event_log.told;
 }
 
-void gw_sched_apply_attempt_outcome(struct gw_sched *sched,
-                                    const struct gw_fact_attempt_outcome *fact)
+void gw_sched_event_log_outcome(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                                const char *where, const struct gw_end *end, bool unbegun)
 {
-    const struct gw_end *end = fact->end;
     char why[2 * GW_LOGGED_TEXT_MAX] = "";
     struct gw_text text = {why, sizeof why, 0};
     bool taken_back = end->outcome == GW_OUTCOME_KILLED && !end->executing;
@@ -120,15 +119,15 @@ void gw_sched_apply_attempt_outcome(struct gw_sched *sched,
     size_t line = length;
     while (line > 0 && tail[line - 1] != '\n')
         line--;
-    gw_text_say(&text, "%s%s%s", fact->where, *fact->where ? ": " : "",
+    gw_text_say(&text, "%s%s%s", where, *where ? ": " : "",
                 end->text && *end->text ? end->text : gw_sched_outcome_name(end->outcome));
     if (length > line)
         gw_text_say(&text, "; its last line: %.*s", (int)(length - line), tail + line);
-    GW_LOG_EVENT(sched, fact->job, .kind = GW_LOGGED_TRY_ENDED, .index = fact->index,
-                 .try_number = fact->job->tasks.charges[fact->index].tries,
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_TRY_ENDED, .index = index,
+                 .try_number = job->tasks.charges[index].tries,
                  .detail = taken_back ? 0 : (uint8_t)end->outcome,
                  .count = (uint32_t)(end->signal ? 128 + end->signal : end->exit_code),
-                 .number = fact->unbegun, .text = taken_back ? NULL : why);
+                 .number = unbegun, .text = taken_back ? NULL : why);
 }
 
 void gw_sched_event_log_cancel(struct gw_sched *sched, struct gw_job *job, uint32_t index,
@@ -139,12 +138,12 @@ void gw_sched_event_log_cancel(struct gw_sched *sched, struct gw_job *job, uint3
 }
 
 void gw_sched_event_log_tell_attempt_ended(struct gw_sched *sched, const struct gw_attempt *attempt,
-                                           const struct gw_fact_attempt_ended *fact)
+                                           bool well, uint64_t run_ns)
 {
     struct gw_event_log *event_log = &sched->event_log;
-    if (fact->well) {
+    if (well) {
         event_log->ended_attempt = attempt->id;
-        event_log->ended_run_ns = fact->run_ns;
+        event_log->ended_run_ns = run_ns;
     }
     tell_attempt(sched, attempt);
 }

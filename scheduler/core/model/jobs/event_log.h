@@ -55,7 +55,7 @@ void gw_sched_event_log_cancel(struct gw_sched *sched, struct gw_job *job, uint3
 /* gw_sched_event_log_tell_attempt_ended and gw_sched_event_log_tell_task_ended log an end. The
  * inline functions below call them if the end deserves an entry. */
 void gw_sched_event_log_tell_attempt_ended(struct gw_sched *sched, const struct gw_attempt *attempt,
-                                           const struct gw_fact_attempt_ended *fact);
+                                           bool well, uint64_t run_ns);
 void gw_sched_event_log_tell_task_ended(struct gw_sched *sched, struct gw_job *job,
                                         const struct gw_fact_task_ended *fact);
 
@@ -63,11 +63,11 @@ void gw_sched_event_log_tell_task_ended(struct gw_sched *sched, struct gw_job *j
  * gw_sched_event_log_task_ended is called for each task that ends, after its attempt has ended.
  * Most ends need no entry, and so no call of a function. */
 static inline void gw_sched_event_log_attempt_ended(struct gw_sched *sched,
-                                                    const struct gw_attempt *attempt,
-                                                    const struct gw_fact_attempt_ended *fact)
+                                                    const struct gw_attempt *attempt, bool well,
+                                                    uint64_t run_ns)
 {
-    if (!fact->well || fact->run_ns >= GW_LOGGED_SLOW_NS || gw_sched_event_log_whole(attempt->job))
-        gw_sched_event_log_tell_attempt_ended(sched, attempt, fact);
+    if (!well || run_ns >= GW_LOGGED_SLOW_NS || gw_sched_event_log_whole(attempt->job))
+        gw_sched_event_log_tell_attempt_ended(sched, attempt, well, run_ns);
 }
 
 static inline void gw_sched_event_log_task_ended(struct gw_sched *sched, struct gw_job *job,
@@ -95,5 +95,9 @@ void gw_sched_event_log_check(const struct gw_sched *sched);
 
 /* gw_sched_event_log_deinit frees all facts. */
 void gw_sched_event_log_deinit(struct gw_sched *sched);
+
+/* gw_sched_event_log_outcome tells how an attempt ended. */
+void gw_sched_event_log_outcome(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                                const char *where, const struct gw_end *end, bool unbegun);
 
 #endif

@@ -112,21 +112,21 @@ void gw_sched_apply_gang_went(struct gw_sched *sched, const struct gw_fact_gang_
     job->tasks.charges[fact->index].tries = (uint16_t)fact->tries;
 }
 
-void gw_sched_apply_rank_readied(struct gw_sched *sched, const struct gw_fact_rank_readied *fact)
+void gw_sched_gang_rank_ready(struct gw_gang_attempt *gang, uint32_t rank, struct gw_bin info,
+                              uint64_t token, const char *door)
 {
-    struct gw_gang_attempt *gang = fact->gang;
-    gang->ranks[fact->rank].ready = true;
+    gang->ranks[rank].ready = true;
     gang->ready++;
-    if (*fact->door)
-        gang->ranks[fact->rank].door = own_text(fact->door);
-    if (fact->rank != 0)
+    if (*door)
+        gang->ranks[rank].door = own_text(door);
+    if (rank != 0)
         return;
-    gang->token = fact->token;
-    gang->info_size = fact->info.size;
-    gang->info = malloc(fact->info.size + 1);
+    gang->token = token;
+    gang->info_size = info.size;
+    gang->info = malloc(info.size + 1);
     GW_MUST_PTR(gang->info);
-    if (fact->info.size)
-        memcpy(gang->info, fact->info.data, fact->info.size);
+    if (info.size)
+        memcpy(gang->info, info.data, info.size);
 }
 
 static void leave_preparing(struct gw_sched *sched, struct gw_gang_attempt *gang)
@@ -142,30 +142,29 @@ static void leave_preparing(struct gw_sched *sched, struct gw_gang_attempt *gang
     gang->prev = gang->next = NULL;
 }
 
-void gw_sched_apply_gang_late(struct gw_sched *sched, const struct gw_fact_gang_late *fact)
+void gw_sched_gang_set_late(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
-    leave_preparing(sched, fact->gang);
-    fact->gang->late = true;
-    gw_sched_gang_enter_preparing(sched, fact->gang, GW_HANG_LOOK_NS);
+    leave_preparing(sched, gang);
+    gang->late = true;
+    gw_sched_gang_enter_preparing(sched, gang, GW_HANG_LOOK_NS);
 }
 
-void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang_moved *fact)
+void gw_sched_gang_move(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t state)
 {
-    struct gw_gang_attempt *gang = fact->gang;
     const bool gathered = gang->state == GW_GANG_RECOVERING;
     if (gang->state == GW_GANG_PREPARING)
         leave_preparing(sched, gang);
-    gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
-    if (fact->state == GW_GANG_RUNNING)
+    gw_sm_move(&gw_sched_gang_sm, &gang->state, state);
+    if (state == GW_GANG_RUNNING)
         gang->went_ns = sched->now_ns;
     for (uint32_t i = 0; i < gang->count && gang->late;
          i++) /* the gang became ready after all: forget the inspections */
         gang->ranks[i].asked = gang->ranks[i].seen = false;
-    if (fact->state == GW_GANG_RUNNING && !gathered)
+    if (state == GW_GANG_RUNNING && !gathered)
         GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_GANG_STARTED, .index = gang->index,
                      .count = gang->count, .number = gw_sched_gang_size_all(gang),
                      .try_number = gang->job->tasks.charges[gang->index].tries);
-    if (fact->state != GW_GANG_ENDED)
+    if (state != GW_GANG_ENDED)
         return;
     (void)gw_map_remove(&sched->gangs, gang->id);
     gw_sched_gang_free(gang);
@@ -191,34 +190,36 @@ static void free_cause(struct gw_gang_attempt *gang)
     free(texts[1]);
 }
 
-void gw_sched_apply_gang_ending(struct gw_sched *sched, const struct gw_fact_gang_ending *fact)
+void gw_sched_gang_end(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t rank,
+                       const struct gw_end *cause)
 {
-    struct gw_gang_attempt *gang = fact->gang;
     if (gang->state == GW_GANG_PREPARING)
         leave_preparing(sched, gang);
     gang->early =
         gang->state == GW_GANG_RUNNING && sched->now_ns - gang->went_ns <= GW_GANG_EARLY_NS;
     gw_sm_move(&gw_sched_gang_sm, &gang->state, GW_GANG_ENDING);
-    keep_cause(gang, fact->rank, fact->cause);
+    keep_cause(gang, rank, cause);
 }
 
-void gw_sched_apply_gang_cause(struct gw_sched *sched, const struct gw_fact_gang_cause *fact)
+void gw_sched_gang_set_cause(struct gw_gang_attempt *gang, uint32_t rank,
+                             const struct gw_end *cause)
 {
-    free_cause(fact->gang);
-    keep_cause(fact->gang, fact->rank, fact->cause);
+    free_cause(gang);
+    keep_cause(gang, rank, cause);
 }
 
-void gw_sched_apply_rank_finished(struct gw_sched *sched, const struct gw_fact_rank_finished *fact)
+void gw_sched_gang_rank_finish(struct gw_gang_attempt *gang, uint32_t index,
+                               const struct gw_result *result)
 {
-    struct gw_rank *rank = &fact->gang->ranks[fact->rank];
+    struct gw_rank *rank = &gang->ranks[index];
     rank->finished = true;
-    rank->result = *fact->result;
-    if (!fact->result->value)
+    rank->result = *result;
+    if (!result->value)
         return;
-    void *copy = malloc(fact->result->size + 1);
+    void *copy = malloc(result->size + 1);
     GW_MUST_PTR(copy);
-    if (fact->result->size)
-        memcpy(copy, fact->result->value, fact->result->size);
+    if (result->size)
+        memcpy(copy, result->value, result->size);
     rank->result.value = copy;
 }
 
@@ -239,9 +240,8 @@ void gw_sched_gang_free(struct gw_gang_attempt *gang)
 
 /* Handles a gang that ended without having started. The next attempt gets the same restart count,
  * because the count includes only attempts that ran. Listings do not show this attempt. */
-void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_gang_unbegun *fact)
+void gw_sched_gang_unbegin(const struct gw_gang_attempt *gang)
 {
-    const struct gw_gang_attempt *gang = fact->gang;
     struct gw_job *job = gang->job;
     job->tasks.charges[gang->index].tries--;
     for (size_t i = job->places.count; i-- > 0;) {
@@ -254,15 +254,14 @@ void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_ga
     }
 }
 
-void gw_sched_apply_gang_paused(struct gw_sched *sched, const struct gw_fact_gang_paused *fact)
+void gw_sched_gang_pause(struct gw_gang_attempt *gang)
 {
-    fact->gang->paused = true;
+    gang->paused = true;
 }
 
-void gw_sched_apply_gang_port_taken(struct gw_sched *sched,
-                                    const struct gw_fact_gang_port_taken *fact)
+void gw_sched_gang_port_taken(struct gw_gang_attempt *gang)
 {
-    fact->gang->port_taken = true;
+    gang->port_taken = true;
 }
 
 static char *stack_new(struct gw_bin stack)
@@ -274,23 +273,24 @@ static char *stack_new(struct gw_bin stack)
     return copy;
 }
 
-void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank_stood *fact)
+void gw_sched_gang_rank_stand(struct gw_gang_attempt *gang, uint32_t index,
+                              const struct gw_stood *stood)
 {
-    struct gw_rank *rank = &fact->gang->ranks[fact->rank];
-    rank->still = fact->still;
-    fact->gang->stood = true;
-    rank->begun = fact->begun;
-    rank->stopped = fact->stopped;
-    rank->idle = fact->idle;
-    rank->seen = fact->seen;
-    rank->asked = rank->asked && fact->still;
+    struct gw_rank *rank = &gang->ranks[index];
+    rank->still = stood->still;
+    gang->stood = true;
+    rank->begun = stood->begun;
+    rank->stopped = stood->stopped;
+    rank->idle = stood->idle;
+    rank->seen = stood->seen;
+    rank->asked = rank->asked && stood->still;
     free(rank->stack);
-    rank->stack = stack_new(fact->stack);
-    (void)snprintf(rank->operation, sizeof rank->operation, "%.*s", (int)fact->operation.size,
-                   fact->operation.size ? (const char *)fact->operation.data : "");
+    rank->stack = stack_new(stood->stack);
+    (void)snprintf(rank->operation, sizeof rank->operation, "%.*s", (int)stood->operation.size,
+                   stood->operation.size ? (const char *)stood->operation.data : "");
 }
 
-void gw_sched_apply_rank_asked(struct gw_sched *sched, const struct gw_fact_rank_asked *fact)
+void gw_sched_gang_rank_ask(struct gw_gang_attempt *gang, uint32_t rank)
 {
-    fact->gang->ranks[fact->rank].asked = true;
+    gang->ranks[rank].asked = true;
 }

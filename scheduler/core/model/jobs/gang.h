@@ -41,4 +41,31 @@ uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_
 void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_attempt *gang,
                                    uint64_t limit_ns);
 
+/* Where a rank stands that does not move, or (not still) that was not ready in time. */
+struct gw_stood {
+    uint64_t begun;
+    bool still, stopped, seen, idle; /* as in struct gw_rank */
+    struct gw_bin operation, stack;
+};
+void gw_sched_gang_rank_stand(struct gw_gang_attempt *gang, uint32_t index,
+                              const struct gw_stood *stood);
+
+/* Changes of one gang: a rank is ready, has its result, was asked where it stands; the gang
+ * moves to a state, never began, ends because of a rank, is paused, found its port taken, is
+ * late. */
+void gw_sched_gang_set_cause(struct gw_gang_attempt *gang, uint32_t rank,
+                             const struct gw_end *cause);
+void gw_sched_gang_end(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t rank,
+                       const struct gw_end *cause);
+void gw_sched_gang_set_late(struct gw_sched *sched, struct gw_gang_attempt *gang);
+void gw_sched_gang_move(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t state);
+void gw_sched_gang_pause(struct gw_gang_attempt *gang);
+void gw_sched_gang_port_taken(struct gw_gang_attempt *gang);
+void gw_sched_gang_unbegin(const struct gw_gang_attempt *gang);
+void gw_sched_gang_rank_ask(struct gw_gang_attempt *gang, uint32_t rank);
+void gw_sched_gang_rank_finish(struct gw_gang_attempt *gang, uint32_t index,
+                               const struct gw_result *result);
+void gw_sched_gang_rank_ready(struct gw_gang_attempt *gang, uint32_t rank, struct gw_bin info,
+                              uint64_t token, const char *door);
+
 #endif

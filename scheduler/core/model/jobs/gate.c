@@ -54,12 +54,11 @@ static void follow(struct gw_job *before, struct gw_job *job, bool any)
     GW_MUST(gw_array_push(&rare->followers, ((struct gw_follower){job->id, any})));
 }
 
-void gw_sched_apply_gate_added(struct gw_sched *sched, const struct gw_fact_gate_added *fact)
+void gw_sched_gate_add(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_after *after)
 {
-    struct gw_job *job = fact->job;
-    for (uint32_t i = 0; i < fact->after->job.count; i++) {
-        struct gw_job *before = gw_sched_job_find(sched, gw_col64_at(fact->after->job, i));
-        bool any = gw_col32_at(fact->after->any, i) != 0;
+    for (uint32_t i = 0; i < after->job.count; i++) {
+        struct gw_job *before = gw_sched_job_find(sched, gw_col64_at(after->job, i));
+        bool any = gw_col32_at(after->any, i) != 0;
         if (before)
             GW_MUST(gw_array_push(&gw_job_rare_make(job)->befores,
                                   ((struct gw_follower){before->id, any})));
@@ -109,9 +108,8 @@ void gw_sched_gates_on_ended(struct gw_sched *sched, struct gw_job *job)
         gw_array_deinit(&job->rare->followers);
 }
 
-void gw_sched_apply_job_written(struct gw_sched *sched, const struct gw_fact_job_written *fact)
+void gw_sched_gate_job_written(struct gw_sched *sched, struct gw_job *job)
 {
-    struct gw_job *job = fact->job;
     job->unwritten = false;
     if (--job->gates == 0)
         GW_MUST(gw_array_push(&sched->ungated, job->id));

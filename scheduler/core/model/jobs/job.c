@@ -27,16 +27,6 @@ struct gw_job *gw_sched_job_find(const struct gw_sched *sched, uint64_t id)
 
 /* -- Creation --------------------------------------------------------------------------------- */
 
-struct gw_job *gw_sched_job_open(struct gw_sched *sched, struct gw_session *session,
-                                 uint64_t request)
-{
-    if (sched->next_job + GW_JOB_IDS_BLOCK / 2 >= sched->job_ids_upto)
-        GW_FACT(sched, job_ids, .upto = sched->job_ids_upto + GW_JOB_IDS_BLOCK);
-    uint64_t id = sched->next_job;
-    GW_FACT(sched, job_opened, .job = id, .session = session, .request = request);
-    return gw_sched_job_find(sched, id);
-}
-
 void gw_sched_apply_job_ids(struct gw_sched *sched, const struct gw_fact_job_ids *fact)
 {
     sched->job_ids_upto = fact->upto;
@@ -65,12 +55,14 @@ struct gw_job *gw_sched_job_new(struct gw_sched *sched, uint64_t id)
     return job;
 }
 
-void gw_sched_apply_job_opened(struct gw_sched *sched, const struct gw_fact_job_opened *fact)
+struct gw_job *gw_sched_job_open(struct gw_sched *sched, struct gw_session *session,
+                                 uint64_t request)
 {
-    struct gw_job *job = gw_sched_job_new(sched, fact->job);
-    struct gw_session *session = fact->session;
+    if (sched->next_job + GW_JOB_IDS_BLOCK / 2 >= sched->job_ids_upto)
+        GW_FACT(sched, job_ids, .upto = sched->job_ids_upto + GW_JOB_IDS_BLOCK);
+    struct gw_job *job = gw_sched_job_new(sched, sched->next_job);
     job->session = session;
-    job->request = fact->request;
+    job->request = request;
     job->uid = session->remote->uid;
     if (session->age) {
         job->age = session->age;
@@ -82,7 +74,8 @@ void gw_sched_apply_job_opened(struct gw_sched *sched, const struct gw_fact_job_
     if (session->jobs)
         session->jobs->session_prev = job;
     session->jobs = job;
-    GW_MUST(gw_map_put(&session->requests, fact->request, (uintptr_t)job));
+    GW_MUST(gw_map_put(&session->requests, request, (uintptr_t)job));
+    return job;
 }
 
 void gw_sched_job_name(struct gw_job *job, const char *name)
@@ -111,21 +104,20 @@ void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall
             GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));
 }
 
-void gw_sched_apply_job_sealed(struct gw_sched *sched, const struct gw_fact_job_sealed *fact)
+void gw_sched_job_set_sealed(struct gw_sched *sched, struct gw_job *job, uint64_t wall_ns)
 {
-    gw_sched_job_seal(sched, fact->job, fact->wall_ns);
+    gw_sched_job_seal(sched, job, wall_ns);
 }
 
 /* Keeps a message of a detached job, as a frame, until the last message has arrived. */
-void gw_sched_apply_job_kept(struct gw_sched *sched, const struct gw_fact_job_kept *fact)
+void gw_sched_job_add_message(struct gw_job *job, const struct gw_message *message)
 {
-    struct gw_job *job = fact->job;
     job->detached = true;
     if (job->session->of_command) {
         job->age = job->id;
         job->depth = 0;
     }
-    GW_MUST(gw_message_encode(fact->message, 0, &gw_job_rare_make(job)->content));
+    GW_MUST(gw_message_encode(message, 0, &gw_job_rare_make(job)->content));
 }
 
 void gw_sched_job_leave_session(struct gw_job *job)
@@ -183,17 +175,17 @@ bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job 
     return job->state == GW_JOB_ENDED && job->ended_number <= sched->committed;
 }
 
-void gw_sched_apply_progress_seen(struct gw_sched *sched, const struct gw_fact_progress_seen *fact)
+void gw_sched_job_see_progress(struct gw_job *job, uint32_t index,
+                               const struct gw_msg_progress *progress)
 {
-    struct gw_job *job = fact->job;
     if (!job->progress) {
         job->progress = malloc(sizeof *job->progress);
         GW_MUST_PTR(job->progress);
     }
-    double fraction = fact->progress->fraction;
-    job->progress->index = fact->index;
+    double fraction = progress->fraction;
+    job->progress->index = index;
     job->progress->fraction = fraction >= 0 ? (fraction <= 1 ? fraction : 1) : 0; /* NaN: 0 */
-    (void)snprintf(job->progress->text, sizeof job->progress->text, "%s", fact->progress->text);
+    (void)snprintf(job->progress->text, sizeof job->progress->text, "%s", progress->text);
 }
 
 /* -- Look-ups --------------------------------------------------------------------------------- */

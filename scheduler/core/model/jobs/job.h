@@ -80,4 +80,10 @@ struct gw_job_rare *gw_job_rare_make(struct gw_job *job);
 /* gw_job_rare_free frees the rare fields. What the maps point to must be freed before. */
 void gw_job_rare_free(struct gw_job *job);
 
+/* gw_sched_job_add_message keeps a message of a detached job until the last is in. */
+void gw_sched_job_add_message(struct gw_job *job, const struct gw_message *message);
+void gw_sched_job_set_sealed(struct gw_sched *sched, struct gw_job *job, uint64_t wall_ns);
+void gw_sched_job_see_progress(struct gw_job *job, uint32_t index,
+                               const struct gw_msg_progress *progress);
+
 #endif

@@ -51,25 +51,25 @@ static struct gw_metric *metric_new(struct gw_job *job, const char *name)
     return metric;
 }
 
-void gw_sched_apply_metric_seen(struct gw_sched *sched, const struct gw_fact_metric_seen *fact)
+void gw_sched_metric_see(struct gw_job *job, uint32_t index, const struct gw_msg_metric *seen)
 {
-    struct gw_job_rare *rare = gw_job_rare_make(fact->job);
+    struct gw_job_rare *rare = gw_job_rare_make(job);
     uint64_t known = 0;
     uint32_t count;
-    const bool has = gw_map_get(&rare->metrics, fact->index, &known);
+    const bool has = gw_map_get(&rare->metrics, index, &known);
     if (!has && rare->metrics.count >= GW_PLACES_KEPT_MAX)
         return;
     struct gw_metric *first = (struct gw_metric *)(uintptr_t)known;
-    struct gw_metric *metric = take_out(&first, fact->metric->name, &count);
+    struct gw_metric *metric = take_out(&first, seen->name, &count);
     if (!metric && count >= GW_METRIC_NAMES_MAX)
         return;
     if (!metric)
-        metric = metric_new(fact->job, fact->metric->name);
-    metric->step = fact->metric->step;
-    metric->value = fact->metric->value;
+        metric = metric_new(job, seen->name);
+    metric->step = seen->step;
+    metric->value = seen->value;
     metric->next = first;
-    rare->metric_row = fact->index;
-    GW_MUST(gw_map_put(&rare->metrics, fact->index, (uintptr_t)metric));
+    rare->metric_row = index;
+    GW_MUST(gw_map_put(&rare->metrics, index, (uintptr_t)metric));
 }
 
 void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -95,10 +95,7 @@ void gw_sched_apply_metric_written(struct gw_sched *sched,
     if (!sched->restoring)
         return;
     memcpy(&metric.value, &fact->value, sizeof metric.value);
-    gw_sched_apply_metric_seen(
-        sched, &(struct gw_fact_metric_seen){.job = gw_sched_job_find(sched, fact->job),
-                                             .index = fact->index,
-                                             .metric = &metric});
+    gw_sched_metric_see(gw_sched_job_find(sched, fact->job), fact->index, &metric);
 }
 
 void gw_metric_shown(const struct gw_metric *metric, char *text, size_t text_bytes)

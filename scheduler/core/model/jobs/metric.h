@@ -33,4 +33,7 @@ void gw_metric_shown(const struct gw_metric *metric, char *text, size_t text_byt
  * "shown"}), and "metrics" ({name: value}). It adds nothing if there is no metric. */
 void gw_metric_put(const struct gw_metric *metric, struct gw_value *row);
 
+/* gw_sched_metric_see keeps the latest value of a metric. */
+void gw_sched_metric_see(struct gw_job *job, uint32_t index, const struct gw_msg_metric *seen);
+
 #endif

@@ -99,15 +99,14 @@ uint32_t gw_sched_object_holder_any(const struct gw_sched *sched, uint32_t objec
     return found;
 }
 
-void gw_sched_apply_object_regained(struct gw_sched *sched,
-                                    const struct gw_fact_object_regained *fact)
+void gw_sched_object_recover(struct gw_sched *sched, uint32_t at, struct gw_worker *worker)
 {
-    const struct gw_object *object = &sched->objects.items[fact->object];
-    uint32_t place = gw_sched_object_holder_of(sched, fact->object, fact->worker->slot);
+    const struct gw_object *object = &sched->objects.items[at];
+    uint32_t place = gw_sched_object_holder_of(sched, at, worker->slot);
     GW_LOG_EVENT_USUAL(sched, object->job, .kind = GW_LOGGED_REGAINED, .index = object->index,
-                       .worker = fact->worker->id);
+                       .worker = worker->id);
     if (place == GW_NO_INDEX)
-        place = gw_sched_object_holder_add(sched, fact->object, fact->worker);
+        place = gw_sched_object_holder_add(sched, at, worker);
     gw_sched_object_holder_set_firm(sched, place);
 }
 

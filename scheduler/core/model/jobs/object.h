@@ -85,4 +85,7 @@ void gw_sched_object_found(struct gw_sched *sched, struct gw_object *object);
  * For appliers only. */
 void gw_sched_objects_absent_over(struct gw_sched *sched);
 
+/* gw_sched_object_recover: a worker came back with a result. */
+void gw_sched_object_recover(struct gw_sched *sched, uint32_t at, struct gw_worker *worker);
+
 #endif

@@ -30,25 +30,25 @@ void gw_sched_pending_on_worker_lost(struct gw_sched *sched, uint32_t id)
     uint64_t relay, value;
     while (gw_map_next(&sched->pending_requests, &at, &relay, &value))
         if (((const struct gw_pending_request *)(uintptr_t)value)->worker == id)
-            GW_FACT(sched, relayed, .relay = relay, .worker = NULL);
+            gw_sched_pending_relay(sched, relay, NULL);
 }
 
-void gw_sched_apply_relayed(struct gw_sched *sched, const struct gw_fact_relayed *fact)
+void gw_sched_pending_relay(struct gw_sched *sched, uint64_t relay, struct gw_worker *worker)
 {
     uint64_t value;
-    if (!gw_map_get(&sched->pending_requests, fact->relay, &value))
+    if (!gw_map_get(&sched->pending_requests, relay, &value))
         return;
     struct gw_pending_request *pending = (struct gw_pending_request *)(uintptr_t)value;
-    pending->worker = fact->worker ? fact->worker->id : 0;
-    if (!fact->worker)
+    pending->worker = worker ? worker->id : 0;
+    if (!worker)
         GW_MUST(gw_array_push(&sched->revisited, pending->job));
 }
 
-void gw_sched_apply_asked(struct gw_sched *sched, const struct gw_fact_asked *fact)
+void gw_sched_pending_ask(struct gw_sched *sched, const struct gw_pending_request *asked)
 {
     struct gw_pending_request *pending = malloc(sizeof *pending);
     GW_MUST_PTR(pending);
-    *pending = *fact->pending;
+    *pending = *asked;
     pending->relay = sched->next_relay++;
     GW_MUST(gw_map_put(&sched->pending_requests, pending->relay, (uintptr_t)pending));
     struct gw_job *job = gw_sched_job_find(sched, pending->job);
@@ -56,17 +56,17 @@ void gw_sched_apply_asked(struct gw_sched *sched, const struct gw_fact_asked *fa
     GW_MUST(gw_array_push(&sched->revisited, job->id));
 }
 
-void gw_sched_apply_answered(struct gw_sched *sched, const struct gw_fact_answered *fact)
+void gw_sched_pending_answer(struct gw_sched *sched, uint64_t relay)
 {
     uint64_t value;
-    if (!gw_map_get(&sched->pending_requests, fact->relay, &value))
+    if (!gw_map_get(&sched->pending_requests, relay, &value))
         return;
     struct gw_pending_request *pending = (struct gw_pending_request *)(uintptr_t)value;
     struct gw_job *job = gw_sched_job_find(sched, pending->job);
     job->pending_requests--;
     if (job->pending_requests == 0 && job->state == GW_JOB_ENDED)
         GW_MUST(gw_array_push(&sched->aging, job->id));
-    (void)gw_map_remove(&sched->pending_requests, fact->relay);
+    (void)gw_map_remove(&sched->pending_requests, relay);
     gw_sched_replica_request_free(pending->replication);
     free(pending);
 }

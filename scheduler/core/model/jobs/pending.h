@@ -17,4 +17,9 @@ void gw_sched_pending_on_worker_lost(struct gw_sched *sched, uint32_t id);
 /* gw_sched_pending_deinit frees all requests. */
 void gw_sched_pending_deinit(struct gw_sched *sched);
 
+/* A request waits for an answer, was passed to a worker (NULL: to none), is answered. */
+void gw_sched_pending_answer(struct gw_sched *sched, uint64_t relay);
+void gw_sched_pending_ask(struct gw_sched *sched, const struct gw_pending_request *asked);
+void gw_sched_pending_relay(struct gw_sched *sched, uint64_t relay, struct gw_worker *worker);
+
 #endif

@@ -161,12 +161,11 @@ void gw_sched_pure_free(struct gw_sched *sched, struct gw_job *job)
 
 /* -- Keeping results -------------------------------------------------------------------------- */
 
-void gw_sched_apply_pure_dropped(struct gw_sched *sched, const struct gw_fact_pure_dropped *fact)
+void gw_sched_pure_drop(struct gw_sched *sched, struct gw_job *job, uint32_t index)
 {
-    gw_sched_pure_forget(sched, fact->job, fact->index);
-    if (fact->job->tasks.users[fact->index] == 0 &&
-        fact->job->tasks.state[fact->index] == GW_TASK_DONE)
-        GW_MUST(gw_array_push(&sched->idle, (struct gw_row){fact->job, fact->index}));
+    gw_sched_pure_forget(sched, job, index);
+    if (job->tasks.users[index] == 0 && job->tasks.state[index] == GW_TASK_DONE)
+        GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, index}));
 }
 
 bool gw_sched_pure_unkeep(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -174,6 +173,6 @@ bool gw_sched_pure_unkeep(struct gw_sched *sched, struct gw_job *job, uint32_t r
     const struct gw_pure *pure = gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;
     if (!pure || !pure->kept)
         return false;
-    GW_FACT(sched, pure_dropped, .job = job, .index = row);
+    gw_sched_pure_drop(sched, job, row);
     return true;
 }

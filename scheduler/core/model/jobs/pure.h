@@ -51,4 +51,7 @@ struct gw_pure *gw_sched_pure_of(const struct gw_job *job, uint32_t row);
 /* gw_sched_pure_link adds a kept result as the last used one, and counts its bytes. */
 void gw_sched_pure_link(struct gw_sched *sched, struct gw_pure *pure);
 
+/* gw_sched_pure_drop: a result that was kept for who asks next is kept no more. */
+void gw_sched_pure_drop(struct gw_sched *sched, struct gw_job *job, uint32_t index);
+
 #endif

@@ -77,10 +77,9 @@ static void add_edges(struct gw_sched *sched, struct gw_job *job, const struct g
     gw_sched_range_use_inputs(sched, job, true);
 }
 
-void gw_sched_apply_range_added(struct gw_sched *sched, const struct gw_fact_range_added *fact)
+void gw_sched_range_add(struct gw_sched *sched, struct gw_job *job,
+                        const struct gw_msg_range *message)
 {
-    struct gw_job *job = fact->job;
-    const struct gw_msg_range *message = fact->range;
     const struct gw_spec *spec = &job->specs.items[0];
     struct gw_range *range = calloc(1, sizeof *range);
     GW_MUST_PTR(range);
@@ -142,14 +141,8 @@ int gw_sched_range_give_up(struct gw_sched *sched, struct gw_job *job, uint32_t 
         return 0;
     if (!gw_spans_fits(&job->range->given_up, row, GW_RANGE_GIVEN_UP_MAX))
         return GW_EPROTO;
-    GW_FACT(sched, range_given_up, .job = job, .index = row);
+    gw_spans_add(&job->range->given_up, row);
     return 0;
-}
-
-void gw_sched_apply_range_given_up(struct gw_sched *sched,
-                                   const struct gw_fact_range_given_up *fact)
-{
-    gw_spans_add(&fact->job->range->given_up, fact->index);
 }
 
 int gw_sched_range_cancel_row(struct gw_sched *sched, struct gw_job *job, uint32_t row,
@@ -247,11 +240,10 @@ static void retire_row(struct gw_job *job, uint32_t row)
     gw_sm_move(&gw_sched_task_sm, state, GW_TASK_RETIRED);
 }
 
-void gw_sched_apply_range_retired(struct gw_sched *sched, const struct gw_fact_range_retired *fact)
+void gw_sched_range_retire(struct gw_job *job, uint32_t block)
 {
-    struct gw_job *job = fact->job;
     struct gw_range *range = job->range;
-    uint32_t first = fact->block * range->block;
+    uint32_t first = block * range->block;
     uint32_t end = gw_sched_range_least(first + range->block, job->tasks.count);
     for (uint32_t row = first; row < end; row++)
         retire_row(job, row);
@@ -263,10 +255,10 @@ void gw_sched_apply_range_retired(struct gw_sched *sched, const struct gw_fact_r
         range->low++;
 }
 
-void gw_sched_apply_range_closed(struct gw_sched *sched, const struct gw_fact_range_closed *fact)
+void gw_sched_range_close(struct gw_sched *sched, struct gw_job *job)
 {
-    fact->job->range->closed = true;
-    GW_MUST(gw_array_push(&sched->aging, fact->job->id));
+    job->range->closed = true;
+    GW_MUST(gw_array_push(&sched->aging, job->id));
 }
 
 /* Continues a range that had ended early: its remaining rows are created. */

@@ -80,4 +80,11 @@ static inline bool gw_sched_range_take_failure(struct gw_range *range)
     return failed;
 }
 
+/* gw_sched_range_retire gives the rows of a block back. gw_sched_range_close: its client asks
+ * for nothing of it any more. */
+void gw_sched_range_add(struct gw_sched *sched, struct gw_job *job,
+                        const struct gw_msg_range *message);
+void gw_sched_range_close(struct gw_sched *sched, struct gw_job *job);
+void gw_sched_range_retire(struct gw_job *job, uint32_t block);
+
 #endif

@@ -21,28 +21,28 @@ void gw_sched_share_key(uint32_t uid, const char *name, char key[KEY_BYTES])
     (void)snprintf(key, KEY_BYTES, "%u/%s", uid, name);
 }
 
-void gw_sched_apply_share_added(struct gw_sched *sched, const struct gw_fact_share_added *fact)
+void gw_sched_share_add(struct gw_sched *sched, struct gw_session *session, uint64_t request,
+                        struct gw_job *job, uint32_t index, const char *name)
 {
-    struct gw_job *job = fact->job;
     struct gw_share *share = calloc(1, sizeof *share);
     GW_MUST_PTR(share);
-    *share = (struct gw_share){.session = fact->name ? NULL : fact->session,
-                               .request = fact->request,
+    *share = (struct gw_share){.session = name ? NULL : session,
+                               .request = request,
                                .job = job,
-                               .index = fact->index,
-                               .next = gw_sched_shares_of(job, fact->index)};
-    GW_MUST(gw_map_put(&gw_job_rare_make(job)->shares, fact->index, (uintptr_t)share));
+                               .index = index,
+                               .next = gw_sched_shares_of(job, index)};
+    GW_MUST(gw_map_put(&gw_job_rare_make(job)->shares, index, (uintptr_t)share));
     job->shared++;
-    job->tasks.users[fact->index]++;
-    if (!fact->name) {
-        GW_MUST(gw_map_put(&fact->session->shares, fact->request, (uintptr_t)share));
+    job->tasks.users[index]++;
+    if (!name) {
+        GW_MUST(gw_map_put(&session->shares, request, (uintptr_t)share));
         return;
     }
     char key[KEY_BYTES];
-    gw_sched_share_key(job->uid, fact->name, key);
+    gw_sched_share_key(job->uid, name, key);
     share->wall_ns = sched->wall_ns;
-    share->name = strdup(fact->name);
-    share->publisher = strdup(fact->session->remote->name);
+    share->name = strdup(name);
+    share->publisher = strdup(session->remote->name);
     GW_MUST_PTR(share->name);
     GW_MUST_PTR(share->publisher);
     GW_MUST(gw_strmap_put(&sched->published, key, (uintptr_t)share));
@@ -74,10 +74,10 @@ static void share_free(struct gw_sched *sched, struct gw_share *share)
     free(share);
 }
 
-void gw_sched_apply_share_dropped(struct gw_sched *sched, const struct gw_fact_share_dropped *fact)
+void gw_sched_share_drop(struct gw_sched *sched, struct gw_share *share)
 {
-    struct gw_row row = {fact->share->job, fact->share->index};
-    share_free(sched, fact->share);
+    struct gw_row row = {share->job, share->index};
+    share_free(sched, share);
     bool last = --row.job->tasks.users[row.index] == 0;
     if (last && row.job->tasks.state[row.index] == GW_TASK_DONE)
         GW_MUST(gw_array_push(&sched->idle, row));
@@ -94,9 +94,9 @@ void gw_sched_shares_free(struct gw_sched *sched, struct gw_job *job)
             share_free(sched, share);
 }
 
-void gw_sched_apply_share_told(struct gw_sched *sched, const struct gw_fact_share_told *fact)
+void gw_sched_share_tell(struct gw_share *share, uint32_t flags)
 {
-    fact->share->told = fact->flags;
+    share->told = flags;
 }
 
 bool gw_sched_share_failed(const struct gw_job *job, uint32_t row)
@@ -111,5 +111,5 @@ void gw_sched_shares_retell(struct gw_sched *sched, struct gw_job *job, uint32_t
 {
     for (struct gw_share *share = gw_sched_shares_of(job, row); share; share = share->next)
         if (share->told & GW_TASK_TOLD_FAILED)
-            GW_FACT(sched, share_told, .share = share, .flags = 0);
+            gw_sched_share_tell(share, 0);
 }

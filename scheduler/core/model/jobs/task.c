@@ -250,36 +250,34 @@ bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uin
 
 /* -- State changes ---------------------------------------------------------------------------- */
 
-void gw_sched_apply_task_requeued(struct gw_sched *sched, const struct gw_fact_task_requeued *fact)
+void gw_sched_task_requeue(struct gw_sched *sched, struct gw_job *job, uint32_t index)
 {
-    struct gw_job *job = fact->job;
-    if (job->tasks.state[fact->index] == GW_TASK_CANCELLING)
+    if (job->tasks.state[index] == GW_TASK_CANCELLING)
         gw_sched_actor_row_wanted(sched, job, 1);
-    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_WAITING);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[index], GW_TASK_WAITING);
     job->placed--;
-    job->tasks.flags[fact->index] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_RERUN);
-    GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, fact->index}));
+    job->tasks.flags[index] &= (uint16_t) ~(GW_TASK_STARTED | GW_TASK_RERUN);
+    GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, index}));
 }
 
-void gw_sched_apply_task_cancelling(struct gw_sched *sched,
-                                    const struct gw_fact_task_cancelling *fact)
+void gw_sched_task_cancelling(struct gw_sched *sched, struct gw_job *job, uint32_t index)
 {
-    gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_CANCELLING);
-    gw_sched_actor_row_wanted(sched, fact->job, -1);
-    gw_sched_actor_task_cancelling(sched, fact->job);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[index], GW_TASK_CANCELLING);
+    gw_sched_actor_row_wanted(sched, job, -1);
+    gw_sched_actor_task_cancelling(sched, job);
 }
 
-void gw_sched_apply_task_rerun(struct gw_sched *sched, const struct gw_fact_task_rerun *fact)
+void gw_sched_task_rerun(struct gw_job *job, uint32_t index, bool wanted)
 {
-    uint16_t *flags = &fact->job->tasks.flags[fact->index];
-    *flags = (uint16_t)(fact->wanted ? *flags | GW_TASK_RERUN : *flags & ~GW_TASK_RERUN);
+    uint16_t *flags = &job->tasks.flags[index];
+    *flags = (uint16_t)(wanted ? *flags | GW_TASK_RERUN : *flags & ~GW_TASK_RERUN);
 }
 
-void gw_sched_apply_told(struct gw_sched *sched, const struct gw_fact_told *fact)
+void gw_sched_task_told(struct gw_job *job, uint32_t index, uint32_t told)
 {
-    uint16_t *flags = &fact->job->tasks.flags[fact->index];
+    uint16_t *flags = &job->tasks.flags[index];
     *flags &= (uint16_t) ~(GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
-    *flags |= (uint16_t)fact->flags;
+    *flags |= (uint16_t)told;
 }
 
 /* -- Labels and failures ---------------------------------------------------------------------- */

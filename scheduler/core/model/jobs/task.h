@@ -47,4 +47,11 @@ static inline uint32_t gw_sched_task_set_window(const struct gw_sched *sched, st
     return spec->window = window;
 }
 
+/* gw_sched_task_requeue: its attempt ended, and it is to run again. gw_sched_task_rerun: it runs
+ * again as soon as that has ended. gw_sched_task_told: what was told of its end. */
+void gw_sched_task_cancelling(struct gw_sched *sched, struct gw_job *job, uint32_t index);
+void gw_sched_task_requeue(struct gw_sched *sched, struct gw_job *job, uint32_t index);
+void gw_sched_task_rerun(struct gw_job *job, uint32_t index, bool wanted);
+void gw_sched_task_told(struct gw_job *job, uint32_t index, uint32_t told);
+
 #endif

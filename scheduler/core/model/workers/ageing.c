@@ -72,18 +72,14 @@ void gw_sched_ageing_again(struct gw_sched *sched, struct gw_queue *queue)
 
 void gw_sched_ageing_on_tick(struct gw_sched *sched)
 {
-    while (sched->ageing && sched->ageing->ages_ns <= sched->now_ns)
-        GW_FACT(sched, gang_aged, .queue = sched->ageing);
-}
-
-void gw_sched_apply_gang_aged(struct gw_sched *sched, const struct gw_fact_gang_aged *fact)
-{
-    struct gw_queue *queue = fact->queue;
-    leave(sched, queue);
-    append(sched, queue);
-    if (queue->aged < GW_AGED_MAX)
-        set_aged(queue, queue->aged + 1);
-    queue->shape->blocked = false; /* this gang may be first now and get the reservation */
+    while (sched->ageing && sched->ageing->ages_ns <= sched->now_ns) {
+        struct gw_queue *queue = sched->ageing;
+        leave(sched, queue);
+        append(sched, queue);
+        if (queue->aged < GW_AGED_MAX)
+            set_aged(queue, queue->aged + 1);
+        queue->shape->blocked = false; /* this gang may be first now and get the reservation */
+    }
 }
 
 uint64_t gw_sched_ageing_deadline_ns(const struct gw_sched *sched)

@@ -95,13 +95,13 @@ uint32_t gw_sched_gang_size_now(const struct gw_sched *sched, const struct gw_ga
     return !first && gw_sched_gang_size_most_at(sched, sum->shape, full_ns) < all ? size : 0;
 }
 
-void gw_sched_apply_full_waited(struct gw_sched *sched, const struct gw_fact_full_waited *fact)
+void gw_sched_gang_size_waited(struct gw_sched *sched, uint64_t now_ns)
 {
     sched->elastic_ns = 0;
     for (struct gw_queue *queue = sched->ageing; queue; queue = queue->age_next) {
         if (!queue->shape->min_ranks)
             continue;
-        if (queue->full_ns <= fact->now_ns)
+        if (queue->full_ns <= now_ns)
             queue->shape->blocked = false; /* a gang in this queue may start with fewer ranks now */
         else if (!sched->elastic_ns || queue->full_ns < sched->elastic_ns)
             sched->elastic_ns = queue->full_ns;

@@ -58,4 +58,7 @@ uint32_t gw_sched_gang_size_now(const struct gw_sched *sched, const struct gw_ga
 uint64_t gw_sched_gang_size_ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
                                      const struct gw_shape *shape, bool ever);
 
+/* gw_sched_gang_size_waited: gangs may start with fewer ranks from now on. */
+void gw_sched_gang_size_waited(struct gw_sched *sched, uint64_t now_ns);
+
 #endif

@@ -486,20 +486,15 @@ int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
         message->processes.count != count || message->power_mw.count != count ||
         message->busy_percent.count != count || message->clearing.count != count)
         return GW_EPROTO;
-    GW_FACT(sched, gpu_used, .worker = worker, .usage = message);
-    return 0;
-}
-
-void gw_sched_apply_gpu_used(struct gw_sched *sched, const struct gw_fact_gpu_used *fact)
-{
-    for (uint32_t i = 0; i < fact->worker->gpu_count; i++) {
-        struct gw_gpu *gpu = &fact->worker->gpus[i];
-        gpu->used_bytes = gw_col64_at(fact->usage->used_bytes, i);
-        gpu->processes = gw_col32_at(fact->usage->processes, i);
-        gpu->power_mw = gw_col32_at(fact->usage->power_mw, i);
-        gpu->busy_percent = gw_col32_at(fact->usage->busy_percent, i);
-        gpu->clearing = gw_col32_at(fact->usage->clearing, i);
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        struct gw_gpu *gpu = &worker->gpus[i];
+        gpu->used_bytes = gw_col64_at(message->used_bytes, i);
+        gpu->processes = gw_col32_at(message->processes, i);
+        gpu->power_mw = gw_col32_at(message->power_mw, i);
+        gpu->busy_percent = gw_col32_at(message->busy_percent, i);
+        gpu->clearing = gw_col32_at(message->clearing, i);
     }
+    return 0;
 }
 
 /* -- Invariants ------------------------------------------------------------------------------- */

@@ -42,25 +42,17 @@ void gw_sched_apply_worker_left(struct gw_sched *sched, const struct gw_fact_wor
     memmove(known, known + 1, (--sched->hold.known.count - at) * sizeof *known);
 }
 
-void gw_sched_apply_worker_back(struct gw_sched *sched, const struct gw_fact_worker_back *fact)
-{
-    struct gw_known *known = find(sched, fact->worker->incarnation);
-    fact->worker->joined = fact->joined;
-    if (fact->joined && fact->worker->state == GW_WORKER_CONNECTED)
-        gw_sm_move(&gw_sched_worker_sm, &fact->worker->state, GW_WORKER_REJOINING);
-    if (known) {
-        known->awaited = false;
-        sched->hold.leaving -= known->until_ns != 0;
-        known->until_ns = 0;
-    }
-}
-
 void gw_sched_hold_on_registered(struct gw_sched *sched, struct gw_worker *worker)
 {
     uint64_t joined = 0;
     if (!sched->options.keeps_workers)
         return;
-    if (!find(sched, worker->incarnation)) {
+    struct gw_known *known = find(sched, worker->incarnation);
+    if (known) {
+        known->awaited = false;
+        sched->hold.leaving -= known->until_ns != 0;
+        known->until_ns = 0;
+    } else {
         const struct gw_remote *remote = worker->remote;
         char name[256];
         (void)snprintf(name, sizeof name, "%s%s%s", remote->name, *remote->address ? " on " : "",
@@ -68,7 +60,9 @@ void gw_sched_hold_on_registered(struct gw_sched *sched, struct gw_worker *worke
         GW_FACT(sched, worker_joined, .incarnation = worker->incarnation, .name = name);
         joined = sched->facts + 1; /* number of this step's commit */
     }
-    GW_FACT(sched, worker_back, .worker = worker, .joined = joined);
+    worker->joined = joined;
+    if (joined && worker->state == GW_WORKER_CONNECTED)
+        gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_REJOINING);
 }
 
 bool gw_sched_hold_knows(const struct gw_sched *sched, const struct gw_worker *worker)

@@ -4,33 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gw_sched_apply_claim_waits(struct gw_sched *sched, const struct gw_fact_claim_waits *fact)
+void gw_sched_late_claim_add(struct gw_sched *sched, struct gw_worker *worker,
+                             const struct gw_late_claim *claim)
 {
-    struct gw_late_claim late = *fact->claim;
+    struct gw_late_claim late = *claim;
     late.gpus = NULL;
     if (late.gpu_count) {
         late.gpus = calloc(late.gpu_count, sizeof *late.gpus);
         GW_MUST_PTR(late.gpus);
-        memcpy(late.gpus, fact->claim->gpus, late.gpu_count * sizeof *late.gpus);
+        memcpy(late.gpus, claim->gpus, late.gpu_count * sizeof *late.gpus);
     }
-    GW_MUST(gw_array_push(&fact->worker->late, late));
+    GW_MUST(gw_array_push(&worker->late, late));
     sched->late_claims++;
-}
-
-void gw_sched_apply_claim_finished(struct gw_sched *sched,
-                                   const struct gw_fact_claim_finished *fact)
-{
-    struct gw_late_claim *late = fact->claim;
-    const struct gw_result *result = fact->result;
-    late->finished = true;
-    late->bytes = result->bytes;
-    late->size = result->size;
-    late->run_ns = fact->run_ns;
-    if (!result->value)
-        return;
-    late->value = malloc(result->size + 1);
-    GW_MUST_PTR(late->value);
-    memcpy(late->value, result->value, result->size);
 }
 
 void gw_sched_late_claim_free(struct gw_late_claim *late)
@@ -39,15 +24,15 @@ void gw_sched_late_claim_free(struct gw_late_claim *late)
     free(late->value);
 }
 
-void gw_sched_apply_claim_left(struct gw_sched *sched, const struct gw_fact_claim_left *fact)
+void gw_sched_late_claim_leave(struct gw_sched *sched, struct gw_worker *worker, uint32_t at,
+                               struct gw_late_claim *to)
 {
-    struct gw_worker *worker = fact->worker;
-    if (fact->to)
-        *fact->to = worker->late.items[fact->at];
+    if (to)
+        *to = worker->late.items[at];
     else
-        gw_sched_late_claim_free(&worker->late.items[fact->at]);
-    memmove(worker->late.items + fact->at, worker->late.items + fact->at + 1,
-            (--worker->late.count - fact->at) * sizeof *worker->late.items);
+        gw_sched_late_claim_free(&worker->late.items[at]);
+    memmove(worker->late.items + at, worker->late.items + at + 1,
+            (--worker->late.count - at) * sizeof *worker->late.items);
     sched->late_claims--;
 }
 
@@ -80,7 +65,15 @@ bool gw_sched_late_claim_finished(struct gw_sched *sched, struct gw_worker *work
         sched->late_claims ? gw_sched_late_claim_find(worker, attempt, GW_RANK_NONE) : NULL;
     if (!late || late->finished)
         return false;
-    GW_FACT(sched, claim_finished, .claim = late, .result = result, .run_ns = run_ns);
+    late->finished = true;
+    late->bytes = result->bytes;
+    late->size = result->size;
+    late->run_ns = run_ns;
+    if (!result->value)
+        return true;
+    late->value = malloc(result->size + 1);
+    GW_MUST_PTR(late->value);
+    memcpy(late->value, result->value, result->size);
     return true;
 }
 
@@ -90,5 +83,5 @@ void gw_sched_late_claim_ended(struct gw_sched *sched, struct gw_worker *worker,
     const struct gw_late_claim *late =
         sched->late_claims ? gw_sched_late_claim_find(worker, attempt, rank) : NULL;
     if (late)
-        GW_FACT(sched, claim_left, .worker = worker, .at = (uint32_t)(late - worker->late.items));
+        gw_sched_late_claim_leave(sched, worker, (uint32_t)(late - worker->late.items), NULL);
 }

@@ -42,4 +42,11 @@ void gw_sched_late_claim_free(struct gw_late_claim *late);
 struct gw_late_claim *gw_sched_late_claim_find(const struct gw_worker *worker, uint64_t attempt,
                                                uint32_t rank);
 
+/* gw_sched_late_claim_add keeps a claim; gw_sched_late_claim_leave moves it to `to`, or drops it
+ * (NULL). */
+void gw_sched_late_claim_leave(struct gw_sched *sched, struct gw_worker *worker, uint32_t at,
+                               struct gw_late_claim *to);
+void gw_sched_late_claim_add(struct gw_sched *sched, struct gw_worker *worker,
+                             const struct gw_late_claim *claim);
+
 #endif

@@ -54,10 +54,9 @@ uint64_t gw_sched_memory_back_off_ns(const struct gw_sched *sched, const struct 
     return BACK_OFF_NS << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
 }
 
-void gw_sched_apply_worker_memory(struct gw_sched *sched, const struct gw_fact_worker_memory *fact)
+void gw_sched_memory_take_report(struct gw_sched *sched, struct gw_worker *worker,
+                                 const struct gw_msg_memory *report)
 {
-    struct gw_worker *worker = fact->worker;
-    const struct gw_msg_memory *report = fact->report;
     free(worker->memory_trouble);
     worker->memory_trouble = NULL;
     if (*report->trouble) {
@@ -72,13 +71,12 @@ void gw_sched_apply_worker_memory(struct gw_sched *sched, const struct gw_fact_w
     sched->freed = true;
 }
 
-void gw_sched_apply_attempt_measured(struct gw_sched *sched,
-                                     const struct gw_fact_attempt_measured *fact)
+void gw_sched_memory_measured(struct gw_sched *sched, uint32_t slot, uint64_t bytes)
 {
-    const struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
-    if (fact->bytes > spec->peak_bytes)
-        spec->peak_bytes = fact->bytes;
+    if (bytes > spec->peak_bytes)
+        spec->peak_bytes = bytes;
 }
 
 /* -- Room ------------------------------------------------------------------------------------- */

@@ -55,4 +55,9 @@ bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_sha
 /* gw_sched_memory_free returns the free memory of a worker below the limit at which it pauses. */
 uint64_t gw_sched_memory_free(const struct gw_worker *worker);
 
+/* What a worker reports about its memory, and about one attempt. */
+void gw_sched_memory_measured(struct gw_sched *sched, uint32_t slot, uint64_t bytes);
+void gw_sched_memory_take_report(struct gw_sched *sched, struct gw_worker *worker,
+                                 const struct gw_msg_memory *report);
+
 #endif

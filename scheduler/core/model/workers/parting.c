@@ -31,19 +31,14 @@ static void forget(struct gw_sched *sched, size_t at)
 void gw_sched_parting_begin(struct gw_sched *sched, const struct gw_worker *a,
                             const struct gw_worker *b)
 {
-    GW_FACT(sched, workers_parted, .name = a->remote->name, .other = b->remote->name);
-}
-
-void gw_sched_apply_workers_parted(struct gw_sched *sched,
-                                   const struct gw_fact_workers_parted *fact)
-{
-    struct gw_parting *parting = find(sched, fact->name, fact->other);
+    const char *name = a->remote->name, *other = b->remote->name;
+    struct gw_parting *parting = find(sched, name, other);
     if (!parting) {
         if (sched->partings.count == GW_PARTINGS_MAX) /* drop the oldest entry */
             forget(sched, 0);
         struct gw_parting fresh = {0};
-        (void)snprintf(fresh.names[0], sizeof fresh.names[0], "%s", fact->name);
-        (void)snprintf(fresh.names[1], sizeof fresh.names[1], "%s", fact->other);
+        (void)snprintf(fresh.names[0], sizeof fresh.names[0], "%s", name);
+        (void)snprintf(fresh.names[1], sizeof fresh.names[1], "%s", other);
         GW_MUST(gw_array_push(&sched->partings, fresh));
         parting = &sched->partings.items[sched->partings.count - 1];
     }
@@ -58,13 +53,11 @@ void gw_sched_apply_workers_parted(struct gw_sched *sched,
 void gw_sched_parting_end(struct gw_sched *sched, const struct gw_worker *a,
                           const struct gw_worker *b)
 {
-    if (sched->partings.count && find(sched, a->remote->name, b->remote->name))
-        GW_FACT(sched, workers_met, .name = a->remote->name, .other = b->remote->name);
-}
-
-void gw_sched_apply_workers_met(struct gw_sched *sched, const struct gw_fact_workers_met *fact)
-{
-    forget(sched, (size_t)(find(sched, fact->name, fact->other) - sched->partings.items));
+    const struct gw_parting *parting =
+        sched->partings.count ? find(sched, a->remote->name, b->remote->name) : NULL;
+    if (!parting)
+        return;
+    forget(sched, (size_t)(parting - sched->partings.items));
     sched->freed = true;
 }
 
@@ -115,13 +108,7 @@ void gw_sched_partings_on_tick(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->partings.count; i++)
         if (!sched->partings.items[i].over && sched->partings.items[i].until_ns <= sched->now_ns)
-            GW_FACT(sched, parting_over, .at = (uint32_t)i);
-}
-
-void gw_sched_apply_parting_over(struct gw_sched *sched, const struct gw_fact_parting_over *fact)
-{
-    sched->partings.items[fact->at].over = true;
-    sched->freed = true;
+            sched->partings.items[i].over = sched->freed = true;
 }
 
 uint64_t gw_sched_partings_deadline_ns(const struct gw_sched *sched)

@@ -17,23 +17,18 @@ static struct gw_quarantine *find(const struct gw_sched *sched, const char *name
     return NULL;
 }
 
-void gw_sched_quarantine_begin(struct gw_sched *sched, const struct gw_worker *worker)
+void gw_sched_quarantine_begin(struct gw_sched *sched, const struct gw_worker *worker, bool files)
 {
-    GW_FACT(sched, worker_quarantined, .name = worker->remote->name);
-}
-
-void gw_sched_apply_worker_quarantined(struct gw_sched *sched,
-                                       const struct gw_fact_worker_quarantined *fact)
-{
-    struct gw_quarantine *quarantine = find(sched, fact->name, fact->files);
+    const char *name = worker->remote->name;
+    struct gw_quarantine *quarantine = find(sched, name, files);
     if (!quarantine) {
         if (sched->quarantines.count == GW_QUARANTINES_MAX) { /* drop the oldest entry */
             memmove(sched->quarantines.items, sched->quarantines.items + 1,
                     (GW_QUARANTINES_MAX - 1) * sizeof *sched->quarantines.items);
             sched->quarantines.count--;
         }
-        struct gw_quarantine fresh = {.files = fact->files};
-        (void)snprintf(fresh.name, sizeof fresh.name, "%s", fact->name);
+        struct gw_quarantine fresh = {.files = files};
+        (void)snprintf(fresh.name, sizeof fresh.name, "%s", name);
         GW_MUST(gw_array_push(&sched->quarantines, fresh));
         quarantine = &sched->quarantines.items[sched->quarantines.count - 1];
     }
@@ -45,23 +40,14 @@ void gw_sched_apply_worker_quarantined(struct gw_sched *sched,
     quarantine->over = false;
 }
 
-void gw_sched_quarantine_end(struct gw_sched *sched, const struct gw_worker *worker)
+void gw_sched_quarantine_end(struct gw_sched *sched, const struct gw_worker *worker, bool files)
 {
-    if (sched->quarantines.count && find(sched, worker->remote->name, false))
-        GW_FACT(sched, worker_warmed, .name = worker->remote->name);
-}
-
-void gw_sched_quarantine_files_end(struct gw_sched *sched, const struct gw_worker *worker)
-{
-    if (sched->quarantines.count && find(sched, worker->remote->name, true))
-        GW_FACT(sched, worker_warmed, .name = worker->remote->name, .files = true);
-}
-
-void gw_sched_apply_worker_warmed(struct gw_sched *sched, const struct gw_fact_worker_warmed *fact)
-{
-    size_t at = (size_t)(find(sched, fact->name, fact->files) - sched->quarantines.items);
-    memmove(&sched->quarantines.items[at], &sched->quarantines.items[at + 1],
-            (--sched->quarantines.count - at) * sizeof *sched->quarantines.items);
+    struct gw_quarantine *quarantine =
+        sched->quarantines.count ? find(sched, worker->remote->name, files) : NULL;
+    if (!quarantine)
+        return;
+    size_t at = (size_t)(quarantine - sched->quarantines.items);
+    memmove(quarantine, quarantine + 1, (--sched->quarantines.count - at) * sizeof *quarantine);
     sched->freed = true;
 }
 
@@ -93,14 +79,7 @@ void gw_sched_quarantines_on_tick(struct gw_sched *sched)
     for (size_t i = 0; i < sched->quarantines.count; i++)
         if (!sched->quarantines.items[i].over &&
             sched->quarantines.items[i].until_ns <= sched->now_ns)
-            GW_FACT(sched, quarantine_over, .at = (uint32_t)i);
-}
-
-void gw_sched_apply_quarantine_over(struct gw_sched *sched,
-                                    const struct gw_fact_quarantine_over *fact)
-{
-    sched->quarantines.items[fact->at].over = true;
-    sched->freed = true;
+            sched->quarantines.items[i].over = sched->freed = true;
 }
 
 uint64_t gw_sched_quarantines_deadline_ns(const struct gw_sched *sched)

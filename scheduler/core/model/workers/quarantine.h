@@ -8,14 +8,11 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_quarantine_begin: an attempt of a gang ended because of this worker (the worker was
- * lost, or a rank did not become ready there). Names outlive workers, so a worker that reconnects
- * is still in quarantine. gw_sched_quarantine_end: a gang ended well at this worker. */
-void gw_sched_quarantine_begin(struct gw_sched *sched, const struct gw_worker *worker);
-void gw_sched_quarantine_end(struct gw_sched *sched, const struct gw_worker *worker);
-
-/* gw_sched_quarantine_files_end: a task with files ended well at a worker. The function that begins
- * this quarantine is in changes/ranks.h. */
-void gw_sched_quarantine_files_end(struct gw_sched *sched, const struct gw_worker *worker);
+ * lost, or a rank did not become ready there), or (files) the worker could not provide the files of
+ * a task. Names outlive workers, so a worker that reconnects is still in quarantine.
+ * gw_sched_quarantine_end: a gang, or (files) a task with files, ended well at this worker. */
+void gw_sched_quarantine_begin(struct gw_sched *sched, const struct gw_worker *worker, bool files);
+void gw_sched_quarantine_end(struct gw_sched *sched, const struct gw_worker *worker, bool files);
 
 /* gw_sched_quarantine_left_ns returns for how much longer a worker takes no task of this class, or
  * 0 if it does. gw_sched_quarantine_files_left_ns does the same for tasks with files. */

@@ -32,26 +32,24 @@ struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id
 
 /* -- Registration ----------------------------------------------------------------------------- */
 
-void gw_sched_apply_worker_cleared(struct gw_sched *sched,
-                                   const struct gw_fact_worker_cleared *fact)
+void gw_sched_worker_clear(struct gw_worker *worker, uint64_t attempt, uint32_t rank)
 {
-    for (size_t i = fact->worker->stale.count; i-- > 0;)
-        if (fact->worker->stale.items[i].attempt == fact->attempt &&
-            fact->worker->stale.items[i].rank == fact->rank)
-            gw_array_remove_swap(&fact->worker->stale, i);
+    for (size_t i = worker->stale.count; i-- > 0;)
+        if (worker->stale.items[i].attempt == attempt && worker->stale.items[i].rank == rank)
+            gw_array_remove_swap(&worker->stale, i);
 }
 
 /* -- Heartbeats ------------------------------------------------------------------------------- */
 
-void gw_sched_apply_worker_beat(struct gw_sched *sched, const struct gw_fact_worker_beat *fact)
+void gw_sched_worker_beat(struct gw_worker *worker, uint64_t number, uint64_t memory_used_bytes)
 {
-    fact->worker->beat_seen = fact->number;
-    fact->worker->memory_used_bytes = fact->memory_used_bytes;
+    worker->beat_seen = number;
+    worker->memory_used_bytes = memory_used_bytes;
 }
 
-void gw_sched_apply_beat_sent(struct gw_sched *sched, const struct gw_fact_beat_sent *fact)
+void gw_sched_worker_beat_sent(struct gw_sched *sched, uint64_t now_ns)
 {
-    sched->beat_ns = fact->now_ns + sched->options.heartbeat_ns;
+    sched->beat_ns = now_ns + sched->options.heartbeat_ns;
     for (size_t i = 0; i < sched->workers.count; i++)
         if (sched->workers.items[i])
             sched->workers.items[i]->beats_sent++;

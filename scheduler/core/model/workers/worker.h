@@ -45,4 +45,10 @@ static inline uint32_t gw_sched_worker_free_max(struct gw_sched *sched)
     return sched->free_max;
 }
 
+/* gw_sched_worker_clear: what an attempt of an earlier connection held is free.
+ * gw_sched_worker_beat: a heartbeat has come; gw_sched_worker_beat_sent: heartbeats were sent. */
+void gw_sched_worker_beat_sent(struct gw_sched *sched, uint64_t now_ns);
+void gw_sched_worker_beat(struct gw_worker *worker, uint64_t number, uint64_t memory_used_bytes);
+void gw_sched_worker_clear(struct gw_worker *worker, uint64_t attempt, uint32_t rank);
+
 #endif

@@ -268,9 +268,8 @@ void gw_sched_worker_queue_rings_update(struct gw_sched *sched, struct gw_worker
     idle_update(sched, lane);
 }
 
-void gw_sched_apply_room_turned(struct gw_sched *sched, const struct gw_fact_room_turned *fact)
+void gw_sched_worker_queue_turn(struct gw_worker_queue *lane)
 {
-    struct gw_worker_queue *lane = fact->lane;
     if (lane->next && lane->shape->room[lane->load] == lane)
         lane->shape->room[lane->load] = lane->next;
 }
@@ -349,17 +348,16 @@ void gw_sched_worker_queue_reclaim(struct gw_sched *sched, struct gw_worker_queu
     take(sched, lane->worker, debit_slots(lane), 0);
 }
 
-void gw_sched_apply_queued_turned(struct gw_sched *sched, const struct gw_fact_queued_turned *fact)
+void gw_sched_worker_queue_turn_queued(struct gw_shape *shape, bool barren)
 {
-    struct gw_worker_queue *lane = fact->shape->queued;
-    lane->barren = lane->barren || fact->barren;
-    fact->shape->queued = lane->queued_next;
+    struct gw_worker_queue *lane = shape->queued;
+    lane->barren = lane->barren || barren;
+    shape->queued = lane->queued_next;
 }
 
-void gw_sched_apply_worker_queue_asked(struct gw_sched *sched,
-                                       const struct gw_fact_worker_queue_asked *fact)
+void gw_sched_worker_queue_ask(struct gw_worker_queue *lane)
 {
-    fact->lane->asked = true;
+    lane->asked = true;
 }
 
 /* -- Reserved slots --------------------------------------------------------------------------- */
@@ -375,22 +373,23 @@ void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *wor
     gw_sched_worker_queue_link(sched, worker);
 }
 
-void gw_sched_apply_reservation_made(struct gw_sched *sched,
-                                     const struct gw_fact_reservation_made *fact)
+void gw_sched_worker_queue_reserve_for(struct gw_sched *sched, struct gw_queue *queue,
+                                       const struct gw_reserved_rank *reserved_ranks,
+                                       uint32_t count)
 {
     struct gw_reservation *reservation = &sched->reservation;
     assert(!reservation->job);
-    reservation->job = fact->queue->job->id;
-    reservation->index = gw_bits_first(&fact->queue->ready);
-    reservation->queue = fact->queue;
-    reservation->shape = fact->queue->shape;
+    reservation->job = queue->job->id;
+    reservation->index = gw_bits_first(&queue->ready);
+    reservation->queue = queue;
+    reservation->shape = queue->shape;
     reservation->workers_epoch = sched->workers_epoch;
     reservation->made_ns = sched->now_ns;
     reservation->seen = false;
     gw_array_clear(&reservation->reserved_ranks);
-    for (uint32_t i = 0; i < fact->count; i++) {
-        GW_MUST(gw_array_push(&reservation->reserved_ranks, fact->reserved_ranks[i]));
-        gw_sched_worker_queue_reserve(sched, fact->reserved_ranks[i].worker,
-                                      fact->reserved_ranks[i].ranks, fact->queue->shape->slots);
+    for (uint32_t i = 0; i < count; i++) {
+        GW_MUST(gw_array_push(&reservation->reserved_ranks, reserved_ranks[i]));
+        gw_sched_worker_queue_reserve(sched, reserved_ranks[i].worker, reserved_ranks[i].ranks,
+                                      queue->shape->slots);
     }
 }

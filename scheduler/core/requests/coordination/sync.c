@@ -39,8 +39,7 @@ struct gw_sync *gw_sync_make(struct gw_sched *sched, struct gw_session *session,
                        GW_SYNC_NAMES_MAX);
         return NULL;
     }
-    GW_FACT(sched, sync_opened, .uid = uid, .kind = message->kind, .name = message->name,
-            .count = count);
+    gw_sched_sync_open(sched, uid, message->kind, count, message->name);
     return gw_sync_find(sched, uid, message->kind, message->name);
 }
 
@@ -48,7 +47,7 @@ void gw_sync_tidy(struct gw_sched *sched, struct gw_sync *sync)
 {
     bool used = sync->waiters[0].count > 0 || sync->held > 0 || sync->set || sync->version > 0;
     if (sync->kind != GW_SYNC_SEMAPHORE && sync->kind != GW_SYNC_QUEUE && !used)
-        GW_FACT(sched, sync_deleted, .sync = sync);
+        gw_sched_sync_delete(sched, sync);
 }
 
 /* -- Answers ---------------------------------------------------------------------------------- */
@@ -97,9 +96,14 @@ void gw_sync_wait(struct gw_sched *sched, struct gw_sync *sync, struct gw_sessio
                        sync->name, GW_SYNC_WAITERS_MAX);
         return;
     }
-    GW_FACT(sched, sync_waiting, .sync = sync, .session = session, .request = request,
-            .number = message->number, .deadline_ns = deadline_ns, .put = put,
-            .value = message->value);
+    gw_sched_sync_wait(sched,
+                       &(struct gw_sync_waiter){.sync = sync,
+                                                .session = session,
+                                                .request = request,
+                                                .number = message->number,
+                                                .deadline_ns = deadline_ns,
+                                                .put = put},
+                       message->value);
     struct gw_sync_waiter *waiter = sync->waiters[put].last;
     serve(sched, sync);
     /* If the request was not served, it is still the last of its list. */
@@ -115,7 +119,7 @@ void gw_sync_wait(struct gw_sched *sched, struct gw_sync *sync, struct gw_sessio
 
 void gw_sync_leave(struct gw_sched *sched, struct gw_sync_waiter *waiter)
 {
-    GW_FACT(sched, sync_left, .waiter = waiter);
+    gw_sched_sync_leave(sched, waiter);
 }
 
 /* -- Timeouts --------------------------------------------------------------------------------- */

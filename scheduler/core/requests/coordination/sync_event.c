@@ -24,7 +24,7 @@ int gw_sync_event_on(struct gw_sched *sched, struct gw_session *session,
         gw_sync_wait(sched, sync, session, message, gw_sync_event_serve);
         return 0;
     }
-    GW_FACT(sched, sync_flagged, .sync = sync, .set = message->verb == GW_SYNC_SET);
+    gw_sched_sync_flag(sync, message->verb == GW_SYNC_SET);
     gw_sync_answer(sched, session, message->request, 0, (struct gw_bin){0});
     gw_sync_event_serve(sched, sync);
     gw_sync_tidy(sched, sync);

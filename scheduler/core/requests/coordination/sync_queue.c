@@ -36,7 +36,7 @@ static void give(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_wa
     synced->text = "";
     synced->number = count;
     synced->value = (struct gw_bin){values, bytes};
-    GW_FACT(sched, sync_taken, .sync = sync, .count = count);
+    gw_sched_sync_take(sched, sync, count);
     gw_sync_leave(sched, waiter);
 }
 
@@ -58,7 +58,7 @@ void gw_sync_queue_serve(struct gw_sched *sched, struct gw_sync *sync)
         struct gw_sync_waiter *put = sync->waiters[1].first, *get = sync->waiters[0].first;
         more = false;
         if (put && has_room(sync, put)) {
-            GW_FACT(sched, sync_put, .sync = sync, .value = {put->value, put->size});
+            gw_sched_sync_put(sched, sync, (struct gw_bin){put->value, put->size});
             gw_sync_answer(sched, put->session, put->request, 0, (struct gw_bin){0});
             gw_sync_leave(sched, put);
             more = true;
@@ -103,7 +103,7 @@ static void on_close(struct gw_sched *sched, struct gw_session *session,
     struct gw_sync *sync = gw_sync_make(sched, session, message, GW_SYNC_QUEUE_DEFAULT);
     if (!sync)
         return;
-    GW_FACT(sched, sync_closed, .sync = sync);
+    gw_sched_sync_close(sync);
     while (sync->waiters[1].first) {
         struct gw_sync_waiter *put = sync->waiters[1].first;
         refuse_closed(sched, sync, put->session, put->request);

@@ -53,8 +53,7 @@ void gw_sync_request_session_end(struct gw_sched *sched, struct gw_session *sess
     }
     while (session->sync_leases) {
         struct gw_sync *sync = session->sync_leases->sync;
-        GW_FACT(sched, sync_returned, .sync = sync, .session = session,
-                .count = session->sync_leases->count);
+        gw_sched_sync_return(sync, session, session->sync_leases->count);
         gw_sync_request_serve(sched, sync);
         gw_sync_tidy(sched, sync);
     }
@@ -77,9 +76,8 @@ static void on_delete(struct gw_sched *sched, struct gw_session *session,
             gw_sync_leave(sched, waiter);
         }
     while (sync->leases)
-        GW_FACT(sched, sync_returned, .sync = sync, .session = sync->leases->session,
-                .count = sync->leases->count);
-    GW_FACT(sched, sync_deleted, .sync = sync);
+        gw_sched_sync_return(sync, sync->leases->session, sync->leases->count);
+    gw_sched_sync_delete(sched, sync);
     gw_sync_answer(sched, session, message->request, 0, (struct gw_bin){0});
 }
 

@@ -17,7 +17,7 @@ void gw_sync_semaphore_serve(struct gw_sched *sched, struct gw_sync *sync)
     while (sync->waiters[0].first && sync->held < sync->count) {
         struct gw_sync_waiter *waiter = sync->waiters[0].first;
         uint64_t fence = next_fence(sched);
-        GW_FACT(sched, sync_leased, .sync = sync, .session = waiter->session, .fence = fence);
+        gw_sched_sync_lease(sched, sync, waiter->session, fence);
         gw_sync_answer(sched, waiter->session, waiter->request, fence, (struct gw_bin){0});
         gw_sync_leave(sched, waiter);
     }
@@ -66,7 +66,7 @@ static void on_release(struct gw_sched *sched, struct gw_session *session,
                        sync ? "" : ": there is none of that name");
         return;
     }
-    GW_FACT(sched, sync_returned, .sync = sync, .session = session, .count = 1);
+    gw_sched_sync_return(sync, session, 1);
     gw_sync_answer(sched, session, message->request, 0, (struct gw_bin){0});
     gw_sync_semaphore_serve(sched, sync);
     gw_sync_tidy(sched, sync);

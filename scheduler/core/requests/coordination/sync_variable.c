@@ -41,7 +41,7 @@ int gw_sync_variable_on(struct gw_sched *sched, struct gw_session *session,
         gw_sync_wait(sched, sync, session, message, gw_sync_variable_serve);
         return 0;
     }
-    GW_FACT(sched, sync_assigned, .sync = sync, .value = message->value);
+    gw_sched_sync_assign(sched, sync, message->value);
     gw_sync_answer(sched, session, message->request, sync->version, (struct gw_bin){0});
     gw_sync_variable_serve(sched, sync);
     return 0;
