@@ -63,7 +63,7 @@ class Data(e2e.Case):
         where = self.gangway_json("data", "where", "kept")
         self.assertEqual([(line["worker"], line["host"]) for line in where], [(0, "scheduler")])
         self.gangway("data", "rm", "kept")
-        self.assertIn("nothing is published", self.gangway("data", "list").stderr)
+        self.assertIn("no published results", self.gangway("data", "list").stderr)
         self.assertIn("nothing is published as", self.gangway("data", "rm", "kept", rc=2).stderr)
 
     def test_data_command_publishes_and_reads_task_results(self):
