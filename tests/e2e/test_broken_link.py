@@ -255,7 +255,7 @@ class Mend(e2e.Case):
         self.begin()
         for times in range(1, 4):
             self.proxy.cut()
-            self.worker.wait_output("(?s)(replaced by another.*){%d}" % times)
+            self.worker.wait_output("(?s)(reconnected to the scheduler.*){%d}" % times)
         self.end()
         self.assertEqual(self.gangway("submit", "--", "echo", "well", env=self.client).stdout,
                          "well\n")
@@ -274,7 +274,7 @@ class Mend(e2e.Case):
             for times in range(1, 4):
                 came += process.stdout.read(8 << 20)
                 self.proxy.cut()
-                self.worker.wait_output("(?s)(replaced by another.*){%d}" % times)
+                self.worker.wait_output("(?s)(reconnected to the scheduler.*){%d}" % times)
             came += process.stdout.read()
             writer.join()
             self.assertEqual(process.wait(e2e.TIMEOUT_S), 0)
@@ -317,10 +317,10 @@ class Mend(e2e.Case):
         self.begin()
         for times, answer in enumerate(FORGED, 1):
             self.proxy.forge(answer, times=5)
-            self.worker.wait_output("(?s)(replaced by another.*){%d}" % times)
+            self.worker.wait_output("(?s)(reconnected to the scheduler.*){%d}" % times)
         for times, answer in enumerate(FORGED, len(FORGED) + 1):
             self.proxy.inject(answer)
-            self.worker.wait_output("(?s)(replaced by another.*){%d}" % times)
+            self.worker.wait_output("(?s)(reconnected to the scheduler.*){%d}" % times)
         self.end()
         self.stop()
 
@@ -399,7 +399,7 @@ class Mend(e2e.Case):
         self.worker.wait_output("reconnected to the scheduler")
         self.assertEqual(self.lines.next(), "late")
         self.proxy.cut()  # and both sides know where to continue
-        self.worker.wait_output("(?s)(replaced by another.*){2}")
+        self.worker.wait_output("(?s)(reconnected to the scheduler.*){2}")
         self.end()
         self.stop()
 
