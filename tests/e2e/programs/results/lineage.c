@@ -101,7 +101,7 @@ static void say_what_is_lost(const char *counts, const char *go)
     gw_node node = gw_call(graph, link_of_chain, &options, gw_i64(2), gw_str(counts),
                            gw_result_future(graph, given));
     CHECK(gw_client_submit(client, graph, node, &made, &error) == 0);
-    (void)snprintf(wanted, sizeof wanted, "scattered as job %llu was given up",
+    (void)snprintf(wanted, sizeof wanted, "scattered as job %llu was released",
                    (unsigned long long)gw_future_job(given));
     gw_future_release(given);
     CHECK(gw_future_wait(made, UINT64_MAX) == 0);
