@@ -1,5 +1,5 @@
-/* Notes: possible consequences of facts. Appliers write them. The step checks each note and acts on
- * it. */
+/* Notes: possible consequences of changes. The files of model/ write them. The step checks each
+ * note and acts on it. */
 #ifndef GW_SCHEDULER_CORE_NOTE_H
 #define GW_SCHEDULER_CORE_NOTE_H
 

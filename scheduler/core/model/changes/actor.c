@@ -1,4 +1,4 @@
-/* Appliers of facts about actors. */
+/* Changes of state of actors. */
 
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/changes/changes.h"

@@ -1,4 +1,4 @@
-/* Appliers of facts about attempts: they start, are recalled, or are killed. */
+/* Changes of state of attempts: they start, are recalled, or are killed. */
 
 #include "scheduler/core/model/changes/changes.h"
 

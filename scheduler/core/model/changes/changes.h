@@ -29,7 +29,7 @@ void gw_sched_term_shut_down(struct gw_sched *sched, struct gw_remote *remote, u
 
 /* -- remote.c -- */
 
-/* gw_sched_remote_free frees a remote and its session. For appliers and the end of the core. */
+/* gw_sched_remote_free frees a remote and its session. For model/ and the end of the core. */
 void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote);
 
 /* gw_sched_remote_number returns the sequence number for the next message to a remote. */
@@ -48,12 +48,12 @@ void gw_sched_remote_close_session(struct gw_sched *sched, struct gw_session *se
 
 /* -- content.c -- */
 
-/* gw_sched_content_replay applies the messages of a detached job, given as frames. For appliers
- * only. Returns the errors of the decoder. */
+/* gw_sched_content_replay applies the messages of a detached job, given as frames. Only for use in
+ * model/. Returns the errors of the decoder. */
 int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct gw_bin content);
 
-/* gw_sched_hold_on_spec lets a new job wait with the held jobs if it asks for GPUs. For appliers
- * only. */
+/* gw_sched_hold_on_spec lets a new job wait with the held jobs if it asks for GPUs. Only for use in
+ * model/. */
 void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job,
                            const struct gw_shape *shape);
 
@@ -111,7 +111,7 @@ struct gw_queue *gw_sched_task_ready_queue(struct gw_sched *sched, struct gw_job
 /* -- task.c -- */
 
 /* gw_sched_pipelined_task_complete: the last input of a pipelined task has arrived at its worker,
- * so the task counts as placed there. For appliers only. */
+ * so the task counts as placed there. Only for use in model/. */
 void gw_sched_pipelined_task_complete(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* gw_sched_task_make_ready puts a task that waits for nothing any more into its queue,
@@ -161,10 +161,10 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
  * there are too many, the oldest are dropped. */
 bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* For appliers only. gw_sched_recovery_on_ready lets the job of a row wait with the held jobs if
- * the row needs an absent object. gw_sched_object_gone is called when an object has lost its last
- * holder. It returns true, and marks the object as absent, if another worker may reconnect with it.
- */
+/* Only for use in model/. gw_sched_recovery_on_ready lets the job of a row wait with the held jobs
+ * if the row needs an absent object. gw_sched_object_gone is called when an object has lost its
+ * last holder. It returns true, and marks the object as absent, if another worker may reconnect
+ * with it. */
 void gw_sched_recovery_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 bool gw_sched_object_gone(struct gw_sched *sched, struct gw_object *object);
 
@@ -226,8 +226,8 @@ bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_shape *shape);
 
 /* -- reservation.c -- */
 
-/* For appliers only. gw_sched_reservation_served ends the reservation because its gang was placed.
- * gw_sched_reservation_clear removes it because one of its workers is gone. */
+/* Only for use in model/. gw_sched_reservation_served ends the reservation because its gang was
+ * placed. gw_sched_reservation_clear removes it because one of its workers is gone. */
 void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index);
 void gw_sched_reservation_clear(struct gw_sched *sched);
 
@@ -243,8 +243,8 @@ void gw_sched_reservation_move(struct gw_sched *sched, struct gw_worker *from,
 
 /* -- worker.c -- */
 
-/* gw_sched_lost_worker_on_lost remembers a lost worker as one that may reconnect. For appliers
- * only. */
+/* gw_sched_lost_worker_on_lost remembers a lost worker as one that may reconnect. Only for use in
+ * model/. */
 void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker *worker);
 
 /* gw_sched_need_worker finds a worker for one more rank of a resource class with a constraint: the
@@ -255,7 +255,7 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
                                                      const struct gw_worker *worker, void *arg),
                                        void *arg);
 
-/* gw_sched_worker_new creates a worker that has not registered. For appliers only. */
+/* gw_sched_worker_new creates a worker that has not registered. Only for use in model/. */
 void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote);
 void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker);
 
@@ -289,7 +289,7 @@ int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
                             const struct gw_msg_gpu_drained *message);
 
 /* gw_sched_gpu_twins_find looks for other workers that offer the same GPUs as a registering worker,
- * and decides who owns each GPU. For appliers only. */
+ * and decides who owns each GPU. Only for use in model/. */
 void gw_sched_gpu_twins_find(struct gw_sched *sched, struct gw_worker *worker,
                              const struct gw_msg_registration *registration);
 

@@ -1,4 +1,4 @@
-/* Appliers that add the specs and rows of a submission to a job. */
+/* Changes of state that add the specs and rows of a submission to a job. */
 
 #include "scheduler/core/model/changes/changes.h"
 

@@ -1,4 +1,4 @@
-/* Appliers of facts about gangs. */
+/* Changes of state of gangs. */
 
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/changes/changes.h"

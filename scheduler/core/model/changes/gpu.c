@@ -1,4 +1,4 @@
-/* Appliers of facts about GPUs: draining, undraining, and GPUs that several workers offer. */
+/* Changes of state of GPUs: draining, undraining, and GPUs that several workers offer. */
 
 #include "graph/base/text.h"
 #include "scheduler/core/model/changes/changes.h"

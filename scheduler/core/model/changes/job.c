@@ -1,4 +1,4 @@
-/* Appliers of facts about jobs: acceptance, pauses, compaction, end and removal. */
+/* Changes of state of jobs: acceptance, pauses, compaction, end and removal. */
 
 #include "scheduler/core/model/changes/changes.h"
 

@@ -1,4 +1,4 @@
-/* Appliers of facts about results: they are added, lose holders, and are removed. */
+/* Changes of state of results: they are added, lose holders, and are removed. */
 
 #include "scheduler/core/model/changes/changes.h"
 

@@ -1,4 +1,4 @@
-/* Appliers of facts about replicas. */
+/* Changes of state of replicas. */
 
 #include "scheduler/core/model/jobs/replica.h"
 #include "scheduler/core/model/changes/changes.h"

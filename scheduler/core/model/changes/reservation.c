@@ -1,4 +1,4 @@
-/* Appliers of facts about the reservation of a gang. */
+/* Changes of state of the reservation of a gang. */
 
 #include "scheduler/core/model/changes/changes.h"
 

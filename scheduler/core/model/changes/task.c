@@ -1,4 +1,4 @@
-/* Appliers of facts about tasks: they become ready, end, and run again. */
+/* Changes of state of tasks: they become ready, end, and run again. */
 
 #include "scheduler/core/model/changes/changes.h"
 

@@ -1,4 +1,4 @@
-/* Appliers of facts about workers: registration, readiness, loss and removal. */
+/* Changes of state of workers: registration, readiness, loss and removal. */
 
 #include "scheduler/core/model/changes/changes.h"
 

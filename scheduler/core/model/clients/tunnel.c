@@ -1,4 +1,4 @@
-/* State of tunnels, and the appliers of facts about them. */
+/* State of tunnels, and the changes of it. */
 #include "scheduler/core/model/clients/tunnel.h"
 
 #include <stdlib.h>

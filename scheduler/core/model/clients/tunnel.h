@@ -1,4 +1,4 @@
-/* State of tunnels, and the appliers of facts about them. */
+/* State of tunnels, and the changes of it. */
 #ifndef GW_SCHEDULER_CORE_CLIENTS_TUNNEL_H
 #define GW_SCHEDULER_CORE_CLIENTS_TUNNEL_H
 

@@ -35,8 +35,8 @@ struct gw_actor {
     bool returning; /* calls from its previous worker may still come back */
 };
 
-/* Updates after changes of an actor's calls or of its task. For appliers only. They do nothing for
- * a job without an actor. row_wanted adds `more` (which may be negative) to the number of calls
+/* Updates after changes of an actor's calls or of its task. Only for use in model/. They do nothing
+ * for a job without an actor. row_wanted adds `more` (which may be negative) to the number of calls
  * that are to run. attempt_ended records the run time of a call. forget_job detaches a job that is
  * freed from its actor, and frees the actor that the job created. */
 void gw_sched_actor_row_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
@@ -64,8 +64,8 @@ void gw_sched_actor_line_remove(struct gw_job *job);
 struct gw_job *gw_sched_actor_line_next(const struct gw_line *line);
 
 /* gw_sched_actor_spec_added creates the actor if the latest spec of a job is one, or connects the
- * job with the actor that the spec calls. gw_sched_actor_rows_added counts new rows as calls. For
- * appliers only. */
+ * job with the actor that the spec calls. gw_sched_actor_rows_added counts new rows as calls. Only
+ * for use in model/. */
 void gw_sched_actor_spec_added(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_actor_rows_added(struct gw_sched *sched, struct gw_job *job, uint32_t rows);
 
@@ -80,7 +80,8 @@ struct gw_actor_hold *gw_sched_actor_hold_of(const struct gw_actor *actor,
                                              const struct gw_session *session);
 
 /* gw_sched_actor_calls_let ends the wait of a job's calls for a worker to reconnect.
- * gw_sched_actor_forget_session removes a session that ends from all lines. For appliers only. */
+ * gw_sched_actor_forget_session removes a session that ends from all lines. Only for use in model/.
+ */
 void gw_sched_actor_calls_let(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_actor_forget_session(struct gw_sched *sched, const struct gw_session *session);
 

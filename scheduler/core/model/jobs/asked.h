@@ -14,20 +14,20 @@ struct gw_asked {
 enum { GW_ASKED_BYTES = 200 };
 
 /* gw_sched_gang_asked returns the request to the gang of a row. gw_sched_gang_asked_drop removes
- * it. For appliers only. */
+ * it. Only for use in model/. */
 struct gw_asked gw_sched_gang_asked(const struct gw_job *job, uint32_t row);
 void gw_sched_gang_asked_drop(struct gw_job *job, uint32_t row);
 
 /* gw_sched_gang_asked_text writes the request and its user for people: "paused by a". */
 void gw_sched_gang_asked_text(const struct gw_asked *asked, char text[GW_ASKED_BYTES]);
 
-/* gw_sched_gang_asked_stop marks an attempt as asked to stop, and logs the event. For appliers
- * only. */
+/* gw_sched_gang_asked_stop marks an attempt as asked to stop, and logs the event. Only for use in
+ * model/. */
 void gw_sched_gang_asked_stop(struct gw_sched *sched, struct gw_gang_attempt *gang,
                               const struct gw_asked *asked);
 
 /* gw_sched_gang_asked_known applies a user's request of an earlier term to a gang that was adopted.
- * For appliers only. */
+ * Only for use in model/. */
 void gw_sched_gang_asked_known(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 #endif

@@ -26,7 +26,7 @@ void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64
 uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id);
 
 /* gw_sched_attempt_add creates an attempt, debits its resources from its worker and returns its
- * slot. For appliers only. */
+ * slot. Only for use in model/. */
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options);
 
 /* gw_sched_attempt_begin adds the attempt of an ordinary task, and records it in the task and job.
@@ -46,11 +46,11 @@ uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_wor
                                uint64_t attempt, uint32_t rank);
 
 /* gw_sched_attempt_recall_over ends the count of a recall: the attempt has ended, runs, or is
- * killed. For appliers only. */
+ * killed. Only for use in model/. */
 void gw_sched_attempt_recall_over(struct gw_worker_queue *lane);
 
-/* For appliers only. Records that a short attempt with successors was added, that an attempt of a
- * worker has ended, or that all dependencies of a task at its worker are satisfied. */
+/* Only for use in model/. Records that a short attempt with successors was added, that an attempt
+ * of a worker has ended, or that all dependencies of a task at its worker are satisfied. */
 void gw_sched_attempt_frontier_note(struct gw_sched *sched, uint32_t slot);
 void gw_sched_attempt_frontier_freed(struct gw_sched *sched, struct gw_worker *worker);
 
@@ -63,7 +63,7 @@ void gw_sched_attempt_frontier_unlist(struct gw_worker *worker);
 void gw_sched_attempt_frontier_advance(struct gw_worker *worker, size_t at);
 
 /* gw_sched_attempt_sessions_end takes back the yielded slots of an attempt that ends, and marks its
- * sessions as orphaned, so that the step closes them. For appliers only. */
+ * sessions as orphaned, so that the step closes them. Only for use in model/. */
 void gw_sched_attempt_sessions_end(struct gw_sched *sched, struct gw_attempt *attempt);
 
 /* gw_sched_attempt_session_leave removes a session from the attempt that its client is inside of,
@@ -71,7 +71,7 @@ void gw_sched_attempt_sessions_end(struct gw_sched *sched, struct gw_attempt *at
 void gw_sched_attempt_session_leave(struct gw_sched *sched, struct gw_session *session);
 
 /* gw_sched_attempt_session_begin binds a session to an attempt. Jobs that the session submits
- * belong to the attempt's user and get the age of its job. For appliers only. */
+ * belong to the attempt's user and get the age of its job. Only for use in model/. */
 void gw_sched_attempt_session_begin(struct gw_sched *sched, uint32_t slot,
                                     struct gw_session *session);
 

@@ -74,7 +74,7 @@ uint32_t gw_sched_checkpoint_home(const struct gw_sched *sched, const struct gw_
                                   uint32_t row);
 
 /* gw_sched_checkpoint_choose records in a new attempt of a gang from which checkpoint it continues,
- * or that the checkpoint is lost. For appliers only. */
+ * or that the checkpoint is lost. Only for use in model/. */
 void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 /* gw_sched_checkpoint_tell logs events about that choice: the checkpoint is lost, or is transferred

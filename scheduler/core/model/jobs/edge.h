@@ -17,7 +17,7 @@ void gw_sched_edges_deinit(struct gw_tasks *tasks);
  * row depends on. Dependencies must be added in the order of the rows. gw_sched_edges_link then
  * adds the rows from `first` on to the successor lists of their dependencies.
  * gw_sched_edge_later_add makes row `index` of another job (GW_INDEX_ALL: all rows of a range) a
- * successor of a row. For appliers only. */
+ * successor of a row. Only for use in model/. */
 struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                 const struct gw_edge *from);
 void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t first);

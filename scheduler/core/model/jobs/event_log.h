@@ -26,8 +26,8 @@ static inline bool gw_sched_event_log_whole(const struct gw_job *job)
 }
 
 /* gw_sched_event_log_add logs one fact, with the present time if at_ns is 0. `text` is copied. For
- * a job whose facts are not all logged, at most GW_LOGGED_UNUSUAL_MAX facts are logged. For
- * appliers only. */
+ * a job whose facts are not all logged, at most GW_LOGGED_UNUSUAL_MAX facts are logged. Only for
+ * use in model/. */
 void gw_sched_event_log_add(struct gw_sched *sched, struct gw_job *job,
                             const struct gw_logged *fact);
 

@@ -9,12 +9,12 @@
 int gw_sched_gate_check(const struct gw_sched *sched, const struct gw_job *job,
                         const struct gw_msg_after *after, bool admin, struct gw_error *error);
 
-/* gw_sched_gates_on_ended updates the jobs that wait for a job that has ended. For appliers only.
- */
+/* gw_sched_gates_on_ended updates the jobs that wait for a job that has ended. Only for use in
+ * model/. */
 void gw_sched_gates_on_ended(struct gw_sched *sched, struct gw_job *job);
 
-/* gw_sched_gates_close gates an ended job that runs again, if jobs before it run, too. For appliers
- * only. */
+/* gw_sched_gates_close gates an ended job that runs again, if jobs before it run, too. Only for use
+ * in model/. */
 void gw_sched_gates_close(struct gw_sched *sched, struct gw_job *job);
 
 /* gw_sched_gate_explain writes the jobs for which a gated job waits. */

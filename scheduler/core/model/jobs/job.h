@@ -21,7 +21,7 @@ bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job 
  * history, and is forgotten when the value was given up and nothing can need it again. */
 bool gw_sched_job_is_value(const struct gw_job *job);
 
-/* For appliers and the end of the core. gw_sched_job_seal: no more chunks will arrive.
+/* For model/ and the end of the core. gw_sched_job_seal: no more chunks will arrive.
  * gw_sched_job_reopen: tasks of an ended job run again. gw_sched_job_leave_session: the session of
  * the job has ended. */
 void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall_ns);
@@ -29,7 +29,7 @@ void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_job_leave_session(struct gw_job *job);
 
 /* gw_sched_job_new creates an empty job with this id and adds it to the list. The scheduler owns
- * it. For appliers only. */
+ * it. Only for use in model/. */
 struct gw_job *gw_sched_job_new(struct gw_sched *sched, uint64_t id);
 
 /* gw_sched_job_ended_unlink removes a job from the list of ended jobs. It does nothing for a

@@ -8,7 +8,7 @@
 /* Shorter run times are added to the job, but not recorded for the task. */
 #define GW_RAN_NS_MIN (10 * GW_NS_PER_MS)
 
-/* gw_job_usage_begun records that the first attempt of a job was placed. For appliers only. */
+/* gw_job_usage_begun records that the first attempt of a job was placed. Only for use in model/. */
 static inline void gw_job_usage_begun(const struct gw_sched *sched, struct gw_job *job)
 {
     if (!job->usage.started_wall_ns)
@@ -16,8 +16,8 @@ static inline void gw_job_usage_begun(const struct gw_sched *sched, struct gw_jo
 }
 
 /* gw_job_usage_ended adds an attempt that ends. run_ns is the run time that its worker reported (0:
- * none). For appliers only. gw_job_usage_ended_slowly handles any attempt. For short tasks that use
- * only slots, of which there are millions, the inline function avoids the call. */
+ * none). Only for use in model/. gw_job_usage_ended_slowly handles any attempt. For short tasks
+ * that use only slots, of which there are millions, the inline function avoids the call. */
 void gw_job_usage_ended_slowly(const struct gw_sched *sched, const struct gw_attempt *attempt,
                                uint64_t run_ns);
 static inline void gw_job_usage_ended(const struct gw_sched *sched,

@@ -1,5 +1,5 @@
 /* Objects: the results of tasks, and the workers that hold them. Functions that change them are for
- * appliers only. */
+ * use in model/ only. */
 #ifndef GW_SCHEDULER_CORE_JOBS_OBJECT_H
 #define GW_SCHEDULER_CORE_JOBS_OBJECT_H
 
@@ -78,11 +78,11 @@ void gw_sched_object_holder_set_firm(struct gw_sched *sched, uint32_t place);
 void gw_sched_object_holder_remove(struct gw_sched *sched, uint32_t place);
 
 /* gw_sched_object_found records that a worker has brought back an absent object, and marks the
- * pending requests of its job to be tried again. For appliers only. */
+ * pending requests of its job to be tried again. Only for use in model/. */
 void gw_sched_object_found(struct gw_sched *sched, struct gw_object *object);
 
 /* gw_sched_objects_absent_over ends the wait for workers: objects that are still absent are lost.
- * For appliers only. */
+ * Only for use in model/. */
 void gw_sched_objects_absent_over(struct gw_sched *sched);
 
 /* gw_sched_object_recover: a worker came back with a result. */

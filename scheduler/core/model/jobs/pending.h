@@ -5,12 +5,12 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_pending_on_back marks the requests that wait for a worker to reconnect: one has
- * reconnected, or the wait is over. For appliers only. */
+ * reconnected, or the wait is over. Only for use in model/. */
 void gw_sched_pending_on_back(struct gw_sched *sched);
 
 /* gw_sched_pending_on_placed marks the pending requests of a job because a task of it was placed.
  * gw_sched_pending_on_worker_lost frees requests from a lost worker, so that another worker can be
- * asked. For appliers only. */
+ * asked. Only for use in model/. */
 void gw_sched_pending_on_placed(struct gw_sched *sched, const struct gw_job *job);
 void gw_sched_pending_on_worker_lost(struct gw_sched *sched, uint32_t id);
 

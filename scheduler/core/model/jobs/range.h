@@ -48,8 +48,8 @@ static inline bool gw_sched_range_is_to_come(const struct gw_job *job, uint32_t 
     return gw_sched_range_grows(job) && row >= job->tasks.count && row < job->range->count;
 }
 
-/* For appliers only: a row has ended, was reopened, cannot be requested any more (closed), or was
- * placed. They do nothing for jobs that are not ranges. */
+/* Only for use in model/: a row has ended, was reopened, cannot be requested any more (closed), or
+ * was placed. They do nothing for jobs that are not ranges. */
 void gw_sched_range_row_ended(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_range_row_reopened(struct gw_job *job, uint32_t row);
 void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint32_t row);
@@ -69,7 +69,7 @@ void gw_sched_range_free(struct gw_job *job);
 uint32_t gw_sched_range_least(uint32_t a, uint32_t b);
 
 /* gw_sched_range_use_inputs adds or (use false) removes the range itself as a user of its inputs.
- * In the latter case the step releases inputs that no task uses. For appliers only. */
+ * In the latter case the step releases inputs that no task uses. Only for use in model/. */
 void gw_sched_range_use_inputs(struct gw_sched *sched, struct gw_job *job, bool use);
 
 /* gw_sched_range_take_failure returns true, once, if a range must stop because a row has failed. */

@@ -25,7 +25,7 @@ struct gw_replication {
     GW_ARRAY(struct gw_replica_trouble) troubles;
 };
 
-/* gw_sched_replica_gone removes the replica of a holder that is removed. For appliers only. */
+/* gw_sched_replica_gone removes the replica of a holder that is removed. Only for use in model/. */
 void gw_sched_replica_gone(struct gw_sched *sched, uint32_t holder);
 
 /* gw_sched_replica_request_free frees a request. It accepts NULL. gw_sched_replicas_deinit frees

@@ -5,7 +5,7 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_scattered_add adds the object of a scattered value to the counters.
- * gw_sched_scattered_remove subtracts it. For appliers only. */
+ * gw_sched_scattered_remove subtracts it. Only for use in model/. */
 void gw_sched_scattered_add(struct gw_sched *sched, const struct gw_job *job,
                             struct gw_object *object);
 void gw_sched_scattered_remove(struct gw_sched *sched, const struct gw_object *object);

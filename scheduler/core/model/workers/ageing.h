@@ -8,7 +8,7 @@
 
 enum { GW_AGED_MAX = 33 }; /* after this many periods a gang comes before every priority */
 
-/* For appliers only. gw_sched_ageing_begin: a queue of gangs has a waiting gang now.
+/* Only for use in model/. gw_sched_ageing_begin: a queue of gangs has a waiting gang now.
  * gw_sched_ageing_end: it has none any more (also for queues that are not in the list).
  * gw_sched_ageing_again: its first gang was placed, and the wait of the next begins. */
 void gw_sched_ageing_begin(struct gw_sched *sched, struct gw_queue *queue);

@@ -24,7 +24,7 @@ struct gw_shape gw_sched_gang_size_shape(const struct gw_shape *shape, uint32_t 
 uint32_t gw_sched_gang_size_all(const struct gw_gang_attempt *gang);
 
 /* gw_sched_gang_size_wait begins the wait of the first gang of a queue for room for all its ranks.
- * For appliers only. */
+ * Only for use in model/. */
 void gw_sched_gang_size_wait(struct gw_sched *sched, struct gw_queue *queue);
 
 /* gw_sched_gang_size_on_one_host returns true if all ranks must be on one host, whatever their

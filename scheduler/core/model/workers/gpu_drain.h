@@ -14,7 +14,8 @@ struct gw_gpu_drains {
     GW_ARRAY(struct gw_gpu_drain) items;
 };
 
-/* gw_sched_gpu_drain_mark drains the GPUs of a worker that are in the list. For appliers only. */
+/* gw_sched_gpu_drain_mark drains the GPUs of a worker that are in the list. Only for use in model/.
+ */
 void gw_sched_gpu_drain_mark(struct gw_sched *sched, struct gw_worker *worker);
 
 /* gw_sched_gpu_drain_dump appends the list as bytes. gw_sched_gpu_drain_deinit frees it. */

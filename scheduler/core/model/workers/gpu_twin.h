@@ -24,8 +24,8 @@ struct gw_gpus_left {
 /* gw_sched_gpu_twin_own returns how many GPUs a worker owns. */
 uint32_t gw_sched_gpu_twin_own(const struct gw_worker *worker);
 
-/* gw_sched_gpu_twins_free gives the GPUs of a lost worker to others, or lets them wait. For
- * appliers only. */
+/* gw_sched_gpu_twins_free gives the GPUs of a lost worker to others, or lets them wait. Only for
+ * use in model/. */
 void gw_sched_gpu_twins_free(struct gw_sched *sched, const struct gw_worker *lost);
 
 /* gw_sched_gpu_twins_deadline_ns returns when the first waiting GPU may go to another worker, or

@@ -8,7 +8,7 @@
  * has reconnected. gw_sched_hold_knows returns true if that fact is on disk. No task is placed at
  * the worker before. gw_sched_hold_on_lost removes the record of a lost worker none of whose
  * processes can run any more. gw_sched_hold_lose sets the time until which the record of a lost
- * worker stays. For appliers only. */
+ * worker stays. Only for use in model/. */
 void gw_sched_hold_on_registered(struct gw_sched *sched, struct gw_worker *worker);
 bool gw_sched_hold_knows(const struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_hold_on_lost(struct gw_sched *sched, const struct gw_worker *worker);

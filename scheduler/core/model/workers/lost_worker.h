@@ -16,8 +16,8 @@ struct gw_lost_workers {
     uint32_t count;
 };
 
-/* For appliers only. gw_sched_lost_worker_on_given: a GPU that the lost worker owned was given to
- * another worker. gw_sched_lost_worker_on_ready removes a worker that has reconnected.
+/* Only for use in model/. gw_sched_lost_worker_on_given: a GPU that the lost worker owned was given
+ * to another worker. gw_sched_lost_worker_on_ready removes a worker that has reconnected.
  * gw_sched_lost_worker_deinit frees all. */
 void gw_sched_lost_worker_on_given(struct gw_sched *sched, uint64_t incarnation, bool instance);
 void gw_sched_lost_worker_on_ready(struct gw_sched *sched, const struct gw_worker *worker);

@@ -1,4 +1,4 @@
-/* Resource classes (what a task needs) and the queues of ready tasks. For appliers only. */
+/* Resource classes (what a task needs) and the queues of ready tasks. Only for use in model/. */
 #ifndef GW_SCHEDULER_CORE_WORKERS_QUEUE_H
 #define GW_SCHEDULER_CORE_WORKERS_QUEUE_H
 

@@ -1,4 +1,5 @@
-/* Worker queues: a worker's attempts of one resource class, and their debits. For appliers only. */
+/* Worker queues: a worker's attempts of one resource class, and their debits. Only for use in
+ * model/. */
 #ifndef GW_SCHEDULER_CORE_WORKER_QUEUE_H
 #define GW_SCHEDULER_CORE_WORKER_QUEUE_H
 
