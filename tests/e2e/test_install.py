@@ -72,13 +72,21 @@ class Install(e2e.Case):
         self.assertNotIn("libgangway", self.run_program("ldd", path).stdout)
         self.check_program(path, True)
 
+    def test_shared_library_has_versions(self):
+        """Its soname has the minor version, and each symbol the version that it appeared in."""
+        path = os.path.join(self.lib, "libgangway.so")
+        self.assertIn("libgangway.so.0.1", self.run_program("readelf", "-d", path).stdout)
+        said = self.run_program("nm", "--defined-only", "-D", path).stdout
+        self.assertEqual([line for line in said.splitlines()
+                          if not line.endswith("@GANGWAY_0.1") and " A " not in line], [])
+
     def test_libraries_export_only_gw_names(self):
         """The static library also defines no other global name that could clash with a
         program."""
         for name, options in (("libgangway.so", ["-D"]), ("libgangway.a", [])):
             path = os.path.join(self.lib, name)
             said = self.run_program("nm", "--defined-only", "-g", *options, path).stdout
-            names = re.findall(r"^[0-9a-f]+ \w (\S+)$", said, re.M)
+            names = re.findall(r"^[0-9a-f]+ [B-Zb-z] ([^@\s]+)\S*$", said, re.M)
             self.assertIn("gw_init", names)
             self.assertEqual([name for name in names if not name.startswith("gw_")], [], path)
 
