@@ -19,7 +19,8 @@ enum { CAPACITY_MIN = 4, CAPACITY_MAX = 2048, SPECS_MAX = 64 };
 static bool same_spec(const struct gw_actor_batch_spec *a, const struct gw_actor_batch_spec *b)
 {
     return a->function == b->function && a->retries == b->retries && a->priority == b->priority &&
-           a->time_limit_ns == b->time_limit_ns;
+           a->time_limit_ns == b->time_limit_ns &&
+           a->inactivity_timeout_ns == b->inactivity_timeout_ns;
 }
 
 /* -- Sending -------------------------------------------------------------------------------------
@@ -42,6 +43,7 @@ static int put_spec(const struct gw_actor_batch *calls, uint32_t number)
                  .priority = spec->priority,
                  .retries = spec->retries,
                  .time_limit_ns = spec->time_limit_ns,
+                 .inactivity_timeout_ns = spec->inactivity_timeout_ns,
                  .grace_ns = 10 * GW_NS_PER_S,
                  .fail_grace_ns = 200 * GW_NS_PER_MS,
                  .resources = "",

@@ -12,7 +12,7 @@ struct gw_actor_batch_spec {
     const struct gw_function *function;
     uint32_t retries;
     int32_t priority;
-    uint64_t time_limit_ns;
+    uint64_t time_limit_ns, inactivity_timeout_ns;
 };
 
 /* All fields except `client` and `actor` are guarded by the client's lock. */

@@ -108,7 +108,7 @@ enum gw_transfer_kind {
     GW_TRANSFER_END = 5, /* the end of the transfer */
 };
 
-/* What is done with a folder of checkpoints that is transferred for a gang. */
+/* How a worker uses the files of a transferred checkpoint folder. */
 enum gw_transfer_how {
     GW_TRANSFER_INSERT = 0, /* functions: put their file into the folder */
     GW_TRANSFER_JOIN = 1,   /* rank 0: merge what the ranks of all hosts have written */

@@ -344,7 +344,7 @@ void gw_link_close(struct gw_link *link)
         return;
     while (!link->write_ended && gw_channel_flush(link->channel) == GW_EAGAIN &&
            gw_channel_turn_over(link->channel))
-        ; /* what does not fit into the socket now is lost */
+        ; /* Data that does not fit into the socket now is lost. */
     link_end(link);
 }
 

@@ -20,8 +20,9 @@ void gw_sched_term_begin(struct gw_sched *sched, const struct gw_event *event);
 void gw_sched_term_step(struct gw_sched *sched, const struct gw_event *event);
 void gw_sched_term_end(struct gw_sched *sched);
 
-/* gw_sched_term_see_room: why no detached job can be taken (empty: it can).
- * gw_sched_term_shut_down: a shutdown begins; gw_sched_term_hurry shortens it. */
+/* gw_sched_term_see_room records why the scheduler cannot accept a detached job now; an empty text
+ * means that it can. gw_sched_term_shut_down begins a shutdown. gw_sched_term_hurry shortens its
+ * deadline and grace time. */
 void gw_sched_term_see_room(struct gw_sched *sched, const char *why);
 void gw_sched_term_hurry(struct gw_sched *sched, uint64_t deadline_ns, uint64_t grace_ns);
 void gw_sched_term_shut_down(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
@@ -38,8 +39,9 @@ static inline uint64_t gw_sched_remote_number(struct gw_remote *remote)
     return ++remote->sent;
 }
 
-/* A connection opens (attempt: in which its client runs, or GW_NO_INDEX), sends a message,
- * closes; a session ends. */
+/* gw_sched_remote_open opens a connection. `attempt` is the attempt in which its client runs, or
+ * GW_NO_INDEX. gw_sched_remote_hear records that a message arrived. gw_sched_remote_close closes a
+ * connection, and gw_sched_remote_close_session ends the session of a client. */
 void gw_sched_remote_close(struct gw_sched *sched, struct gw_remote *remote);
 void gw_sched_remote_hear(struct gw_sched *sched, struct gw_remote *remote, uint64_t sequence);
 void gw_sched_remote_open(struct gw_sched *sched, const struct gw_event *event, uint64_t id,
@@ -57,9 +59,12 @@ int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct g
 void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job,
                            const struct gw_shape *shape);
 
-/* A specification, or tasks, of a job that is being submitted. gw_sched_content_refuse: what
- * comes of this request is dropped. gw_sched_content_open_stream: the client goes on adding
- * tasks; gw_sched_content_part_stream: what it added runs. */
+/* These functions change a job while its client submits it. gw_sched_content_add_spec adds a
+ * specification, and gw_sched_content_add_chunk adds tasks. gw_sched_content_refuse remembers that
+ * later chunks of a refused request are dropped, until a chunk without `more` arrives.
+ * gw_sched_content_open_stream marks the job as a stream, to which the client will add more tasks.
+ * gw_sched_content_part_stream ends a part of a stream: it lists the rows of that part that no task
+ * or future uses. */
 void gw_sched_content_add_chunk(struct gw_sched *sched, struct gw_job *job,
                                 const struct gw_msg_submit *chunk);
 void gw_sched_content_refuse(struct gw_session *session, uint64_t request, bool more);
@@ -73,9 +78,9 @@ void gw_sched_content_part_stream(struct gw_sched *sched, struct gw_job *job);
 /* gw_sched_job_free removes a job from all lists and frees it. */
 void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job);
 
-/* gw_sched_job_cancel: a user, or the end of a session, cancels a job as a whole.
- * gw_sched_job_compact frees what only running again would need; gw_sched_job_drop frees a job
- * that was not accepted. */
+/* gw_sched_job_cancel cancels a whole job, for a user or because its session ended.
+ * gw_sched_job_compact frees the data that only another run of the job would need.
+ * gw_sched_job_drop frees a job that was not accepted. */
 void gw_sched_job_cancel(struct gw_sched *sched, struct gw_job *job,
                          const struct gw_cancel *cancel);
 void gw_sched_job_compact(struct gw_sched *sched, struct gw_job *job);
@@ -90,7 +95,7 @@ void gw_sched_range_stop(struct gw_sched *sched, struct gw_job *job);
  * row. For other jobs it does nothing. */
 void gw_sched_range_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_range_grow makes the next rows. */
+/* gw_sched_range_grow creates the next `rows` rows of a range. */
 void gw_sched_range_grow(struct gw_sched *sched, struct gw_job *job, uint32_t rows);
 
 /* -- feed.c -- */
@@ -110,15 +115,16 @@ struct gw_queue *gw_sched_task_ready_queue(struct gw_sched *sched, struct gw_job
 
 /* -- task.c -- */
 
-/* gw_sched_pipelined_task_complete: the last input of a pipelined task has arrived at its worker,
- * so the task counts as placed there. Only for use in model/. */
+/* gw_sched_pipelined_task_complete counts a pipelined task as placed at its worker, because its
+ * last input has arrived there. Only for use in model/. */
 void gw_sched_pipelined_task_complete(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_task_make_ready puts a task that waits for nothing any more into its queue,
- * gw_sched_tasks_open_gate all tasks of a job that waited for other jobs.
- * gw_sched_task_resume_delay: what is left of a delay of an earlier term. gw_sched_task_release
- * frees a result that nobody needs; gw_sched_task_unneed: the task need not run either.
- * gw_sched_task_scatter: a client has sent the value. */
+/* gw_sched_task_make_ready puts a task whose dependencies are satisfied into its ready queue.
+ * gw_sched_tasks_open_gate does this for all tasks of a job that waited for other jobs.
+ * gw_sched_task_resume_delay continues the retry delay that a task had in an earlier term.
+ * gw_sched_task_release frees a result that no task or future needs. gw_sched_task_unneed ends a
+ * task that need not run, with a released result. gw_sched_task_scatter records a value that a
+ * client has sent. */
 void gw_sched_task_resume_delay(struct gw_sched *sched, struct gw_job *job, uint32_t index,
                                 uint64_t due_ns);
 void gw_sched_tasks_open_gate(struct gw_sched *sched, struct gw_job *job);
@@ -134,14 +140,14 @@ void gw_sched_task_scatter(struct gw_sched *sched, struct gw_job *job,
  * has no free slot for a debit of its own. */
 bool gw_sched_attempt_lengthen(struct gw_sched *sched, struct gw_worker_queue *lane);
 
-/* gw_sched_attempt_start: a worker runs it. gw_sched_attempt_recall: the worker is asked to give
- * it back. */
+/* gw_sched_attempt_start records that the worker has started the attempt. gw_sched_attempt_recall
+ * records that the worker was asked to return the attempt. */
 void gw_sched_attempt_recall(struct gw_sched *sched, uint32_t slot);
 void gw_sched_attempt_start(struct gw_sched *sched, uint32_t slot);
 
-/* gw_sched_attempt_place_task and gw_sched_attempt_pipeline_task give a task that runs by itself to
- * a worker, a ready one or one that waits for its inputs; they return the place of the attempt in
- * the table. */
+/* gw_sched_attempt_place_task gives a ready ordinary task to a worker.
+ * gw_sched_attempt_pipeline_task gives it a task whose inputs are not complete. Both return the
+ * index of the attempt in the table. */
 uint32_t gw_sched_attempt_place_task(struct gw_sched *sched, const struct gw_attempt_new *attempt);
 uint32_t gw_sched_attempt_pipeline_task(struct gw_sched *sched,
                                         const struct gw_attempt_new *attempt);
@@ -168,7 +174,7 @@ bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint3
 void gw_sched_recovery_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 bool gw_sched_object_gone(struct gw_sched *sched, struct gw_object *object);
 
-/* gw_sched_object_lose_holder: a worker has a result no more. */
+/* gw_sched_object_lose_holder records that a worker no longer has a result. */
 void gw_sched_object_lose_holder(struct gw_sched *sched, uint32_t at, struct gw_worker *worker);
 
 /* -- place.c -- */
@@ -259,9 +265,13 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
 void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote);
 void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker);
 
-/* A worker registers, is ready, announces its shutdown, is told to go (let_go), has ended its
- * tasks for good (set_empty), is lost. gw_sched_workers_leave_look: when the next worker may go.
- * gw_sched_worker_told_*: it knows a specification, or the address of another worker. */
+/* These functions change the state of a worker. gw_sched_worker_register records its registration.
+ * gw_sched_worker_make_ready allows placement. gw_sched_worker_set_leaving records that it
+ * announced its shutdown. gw_sched_worker_let_go records that it was told to end.
+ * gw_sched_worker_set_empty records that its attempts have ended for good. gw_sched_worker_set_lost
+ * records its loss. gw_sched_workers_leave_look sets the time at which the next worker that shuts
+ * down is checked. gw_sched_worker_told_spec and gw_sched_worker_told_neighbour record that the
+ * worker knows a specification, or the address of another worker. */
 void gw_sched_workers_leave_look(struct gw_sched *sched, uint64_t next_ns);
 void gw_sched_worker_told_neighbour(struct gw_worker *worker, struct gw_worker *neighbour);
 void gw_sched_worker_told_spec(struct gw_job *job, uint32_t number, struct gw_worker *worker);
@@ -297,13 +307,13 @@ void gw_sched_gpu_twins_find(struct gw_sched *sched, struct gw_worker *worker,
  * lost workers is over. */
 void gw_sched_gpu_twins_settle(struct gw_sched *sched);
 
-/* gw_sched_gpu_give_back: an administrator says that a GPU is to be used again. */
+/* gw_sched_gpu_give_back records that an administrator allows work on a GPU again. */
 void gw_sched_gpu_give_back(struct gw_worker *worker, uint32_t number, const char *by);
 
 /* -- gang.c -- */
 
-/* gw_sched_gang_place: all ranks of a gang are placed. gw_sched_gang_grow: it is told to pause,
- * because there is room for more. */
+/* gw_sched_gang_place places all ranks of a gang. gw_sched_gang_grow records that an elastic gang
+ * was asked to pause, because there are resources for more ranks. */
 void gw_sched_gang_grow(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t ranks);
 void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t index,
                          struct gw_shape *shape, const struct gw_placed_rank *placed_ranks,
@@ -311,20 +321,20 @@ void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t in
 
 /* -- actor.c -- */
 
-/* gw_sched_actor_move: the state of an actor is another one. */
+/* gw_sched_actor_move sets the state of an actor. */
 void gw_sched_actor_move(struct gw_sched *sched, struct gw_actor *actor, uint32_t state);
 
 /* -- hold.c -- */
 
-/* gw_sched_hold_start: detached jobs wait for the workers of an earlier term, until
- * gw_sched_hold_end. */
+/* gw_sched_hold_start makes detached jobs wait for the workers of an earlier term.
+ * gw_sched_hold_end ends this wait. */
 void gw_sched_hold_start(struct gw_sched *sched, uint64_t until_ns);
 void gw_sched_hold_end(struct gw_sched *sched);
 
 /* -- replica.c -- */
 
-/* gw_sched_replica_begin: a worker was told to copy a result; gw_sched_replica_end: it has done
- * so, or cannot (code, text). */
+/* gw_sched_replica_begin records that a worker was told to copy a result. gw_sched_replica_end
+ * records that the copy was made, or that it failed (code and text). */
 void gw_sched_replica_begin(struct gw_sched *sched, uint32_t object, struct gw_worker *worker,
                             uint64_t number, uint64_t pending);
 void gw_sched_replica_end(struct gw_sched *sched, uint32_t object, struct gw_worker *worker,
@@ -332,7 +342,8 @@ void gw_sched_replica_end(struct gw_sched *sched, uint32_t object, struct gw_wor
 
 /* -- adopted.c -- */
 
-/* What a worker of an earlier term runs: a task, a gang, a rank of that gang. */
+/* These functions add a task, a gang, or a rank of a gang that a worker has run since an earlier
+ * term of the scheduler. */
 void gw_sched_adopted_gang(struct gw_sched *sched, struct gw_job *job, uint32_t index,
                            uint64_t attempt, uint32_t world);
 void gw_sched_adopted_rank(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t rank,

@@ -76,12 +76,14 @@ struct gw_sync_lease *gw_sync_lease_of(const struct gw_sync *sync,
                                        const struct gw_session *session);
 void gw_sync_deinit(struct gw_sched *sched);
 
-/* gw_sched_sync_wait puts a copy of `from` at the end of its line; value: what it has to put. */
+/* gw_sched_sync_wait puts a copy of `from` at the end of the queue of waiting requests. `value` is
+ * the value that a put waits to store. */
 void gw_sched_sync_wait(struct gw_sched *sched, const struct gw_sync_waiter *from,
                         struct gw_bin value);
 
-/* Objects of coordination are made and deleted; who waits leaves; leases, flags, values and
- * queues change. */
+/* These functions change an object of coordination. gw_sched_sync_open creates it and
+ * gw_sched_sync_delete removes it. gw_sched_sync_leave removes a waiting request. The others change
+ * leases, flags, values and queues. */
 void gw_sched_sync_assign(struct gw_sched *sched, struct gw_sync *sync, struct gw_bin value);
 void gw_sched_sync_close(struct gw_sync *sync);
 void gw_sched_sync_delete(struct gw_sched *sched, struct gw_sync *sync);

@@ -35,7 +35,9 @@ void gw_sched_share_key(uint32_t uid, const char *name, char key[KEY_BYTES]);
  * told its next end, too. */
 void gw_sched_shares_retell(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* A result is shared by name or with a session, is no more; what was told about it. */
+/* gw_sched_share_add shares a result with a session, or publishes it if `name` is not NULL.
+ * gw_sched_share_drop removes a share. gw_sched_share_tell records what the session was told about
+ * the task. */
 void gw_sched_share_add(struct gw_sched *sched, struct gw_session *session, uint64_t request,
                         struct gw_job *job, uint32_t index, const char *name);
 void gw_sched_share_drop(struct gw_sched *sched, struct gw_share *share);

@@ -352,6 +352,13 @@ static void behind(void)
     CHECK(gw_actor_kill(actor, &error) == 0);
     gw_future_release(long_one);
     gw_actor_free(actor);
+
+    /* a call that is silent for too long ends with its actor */
+    CHECK(gw_actor_call(other, tally_hang, GW_OPTIONS(.inactivity_timeout_ns = 200000000),
+                        GW_ARGS(), &long_one, &error) == 0);
+    CHECK(gw_future_get(long_one, 0, &value, &error) == GW_ETIMEDOUT);
+    CHECK(strstr(error.text, "inactivity timeout") != NULL);
+    gw_future_release(long_one);
     gw_actor_free(other);
 }
 
