@@ -80,33 +80,13 @@ static void print_commands(FILE *out)
     fprintf(out, ".\ndispatch, submit, wait and exec exit with the exit code of the task.\n");
 }
 
-/* Whether a command may be suggested for a mistyped word. Commands that end or start work are not
- * suggested, so that a typing error cannot lead to them. */
-static bool is_suggested(const char *name)
-{
-    static const char *const names[] = {"cancel", "down", "restart", "stop", "up"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return false;
-    return true;
-}
-
-static const char *next_command(void *arg, size_t i)
-{
-    size_t seen = 0;
-    for (const struct gw_cli_command *command = commands; command->name; command++)
-        if (command->summary && is_suggested(command->name) && seen++ == i)
-            return command->name;
-    return NULL;
-}
-
 static const struct gw_cli_command *find_command(const char *name)
 {
     for (const struct gw_cli_command *command = commands; command->name; command++)
         if (strcmp(command->name, name) == 0)
             return command;
     const char *answer = gw_synonym_command(name);
-    const char *nearest = answer ? NULL : gw_options_nearest(name, next_command, NULL);
+    const char *nearest = answer ? NULL : gw_cli_nearest(name, commands);
     if (answer)
         gw_cli_message("gangway: unknown command '%s': %s", name, answer);
     else

@@ -334,7 +334,9 @@ class CommandLine(e2e.Case):
     def test_commands_of_other_tools_suggest_the_gangway_command(self):
         """Commands of other tools are answered with the Gangway command; no typing error is
         answered with a command that ends work."""
-        for word, meant in (("run", "dispatch"), ("srun", "dispatch"), ("sbatch", "submit -d"),
+        self.assertIn("unknown command 'run': did you mean submit (one task) or dispatch (a gang)?",
+                      self.gangway("run", rc=2).stderr)
+        for word, meant in (("srun", "dispatch"), ("sbatch", "submit -d"),
                             ("torchrun", "dispatch"), ("mpirun", "dispatch"), ("squeue", "jobs"),
                             ("ps", "jobs"), ("top", "status"), ("cp", "get"),
                             ("scancel", "cancel"), ("kill", "cancel"), ("start", "up")):
@@ -343,6 +345,18 @@ class CommandLine(e2e.Case):
             said = self.gangway(word, rc=2).stderr
             for verb in ("stop", "up", "down", "cancel", "restart"):
                 self.assertNotRegex(said, rf"(?:'|gangway ){verb}\b")
+
+    def test_mistyped_verb_is_answered_but_never_with_a_removal(self):
+        for command, word, meant in (("data", "lst", "list"), ("data", "ls", "list"),
+                                     ("data", "delete", "rm"), ("data", "publsh", "publish"),
+                                     ("gpu", "undrian", "undrain"), ("token", "rm", "revoke"),
+                                     ("token", "add", "create")):
+            said = self.gangway(command, word, rc=2).stderr
+            self.assertIn(f"gangway {command}: unknown command '{word}', did you mean '{meant}'?",
+                          said)
+        for command, word in (("token", "revok"), ("gpu", "drai"), ("sync", "clera")):
+            said = self.gangway(command, word, rc=2).stderr
+            self.assertIn(f"unknown command '{word}'\n`gangway {command} --help`", said)
 
     def test_option_names_cannot_be_abbreviated(self):
         """Every command refuses an abbreviation and suggests the full option."""

@@ -3,6 +3,7 @@
 
 #include "client/cli/lib/background_thread.h"
 #include "client/cli/lib/options.h"
+#include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
 
 #include <errno.h>
@@ -184,6 +185,53 @@ static void print_verbs(FILE *out, const char *command, const struct gw_cli_comm
     fprintf(out, "\n`gangway %s COMMAND --help` shows the help of a command.\n", command);
 }
 
+/* Whether a command or verb may be suggested for a mistyped word. Those that end or remove something
+ * are not suggested, so that a typing error cannot lead to them. */
+static bool is_suggested(const char *name)
+{
+    static const char *const names[] = {"cancel", "clear",   "close", "delete", "down", "drain",
+                                        "kill",   "restart", "revoke", "rm",    "stop", "up"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return false;
+    return true;
+}
+
+static const char *next_suggested(void *arg, size_t i)
+{
+    for (const struct gw_cli_command *command = arg; command->name; command++)
+        if (command->summary && is_suggested(command->name) && i-- == 0)
+            return command->name;
+    return NULL;
+}
+
+const char *gw_cli_nearest(const char *word, const struct gw_cli_command *commands)
+{
+    return gw_options_nearest(word, next_suggested, (void *)(uintptr_t)commands);
+}
+
+/* Returns the verb of this command that a word of another tool means, or NULL. */
+static const char *verb_meant(const char *word, const struct gw_cli_command *verbs)
+{
+    size_t at = 0;
+    for (const char *meant; (meant = gw_synonym_verb(word, &at));)
+        for (const struct gw_cli_command *verb = verbs; verb->name; verb++)
+            if (strcmp(verb->name, meant) == 0)
+                return meant;
+    return NULL;
+}
+
+static int unknown_verb(const char *command, const struct gw_cli_command *verbs, const char *word)
+{
+    const char *meant = verb_meant(word, verbs);
+    meant = meant ? meant : gw_cli_nearest(word, verbs);
+    fprintf(stderr, "gangway %s: unknown command '%s'", command, word);
+    if (meant)
+        fprintf(stderr, ", did you mean '%s'?", meant);
+    fprintf(stderr, "\n`gangway %s --help` lists the commands\n", command);
+    return GW_EXIT_USAGE;
+}
+
 int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
@@ -192,7 +240,7 @@ int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int
             return verb->run(argc - 1, argv + 1);
     bool help = word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
     if (word && !help)
-        fprintf(stderr, "gangway %s: unknown command '%s'\n", command, word);
+        return unknown_verb(command, verbs, word);
     if (help && show_verbs)
         show_verbs(command, verbs);
     else

@@ -20,6 +20,10 @@ struct gw_cli_command {
  * `verbs` ends with a NULL name. Returns the exit code. */
 int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int argc, char **argv);
 
+/* gw_cli_nearest returns the command that a mistyped word probably means, or NULL. It never returns
+ * a command that ends or removes something. */
+const char *gw_cli_nearest(const char *word, const struct gw_cli_command *commands);
+
 /* gw_cli_show_verbs_by makes --help of a command with verbs call `show`. */
 void gw_cli_show_verbs_by(void (*show)(const char *command, const struct gw_cli_command *verbs));
 

@@ -85,7 +85,7 @@ const char *gw_synonym_command(const char *name)
     static const struct {
         const char *name, *answer;
     } commands[] = {
-        {"run", SUBMIT_OR_DISPATCH},
+        {"run", "did you mean submit (one task) or dispatch (a gang)?"},
         {"srun", SUBMIT_OR_DISPATCH},
         {"salloc", "`gangway submit --pty -- bash` gives a shell"},
         {"sbatch", "`gangway submit -d -- ./SCRIPT` runs a script that outlives this terminal"},
@@ -124,7 +124,7 @@ const char *gw_synonym_command(const char *name)
         {"scancel", CANCEL},
         {"qdel", CANCEL},
         {"kill", CANCEL},
-        {"rm", "`gangway cancel JOB` ends jobs, `gangway data rm NAME` drops results"},
+        {"rm", "`gangway data rm NAME` removes a result, `gangway cancel JOB` ends a job"},
         {"delete", CANCEL},
         {"log", "`gangway logs JOB` prints what a job wrote"},
         {"output", "`gangway logs JOB` prints what a job wrote"},
@@ -144,5 +144,21 @@ const char *gw_synonym_command(const char *name)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, name) == 0)
             return commands[i].answer;
+    return NULL;
+}
+
+const char *gw_synonym_verb(const char *name, size_t *at)
+{
+    static const char *const verbs[][2] = {
+        {"ls", "list"},   {"ps", "list"},     {"show", "list"},     {"delete", "rm"},
+        {"del", "rm"},    {"remove", "rm"},   {"unpublish", "rm"},  {"kill", "rm"},
+        {"rm", "revoke"}, {"rm", "delete"},   {"delete", "revoke"}, {"cat", "get"},
+        {"add", "put"},   {"save", "put"},    {"login", "store"},   {"add", "create"},
+        {"new", "create"}, {"enable", "undrain"}, {"disable", "drain"}, {"cordon", "drain"},
+        {"uncordon", "undrain"},
+    };
+    for (; *at < sizeof verbs / sizeof *verbs; ++*at)
+        if (strcmp(verbs[*at][0], name) == 0)
+            return verbs[(*at)++][1];
     return NULL;
 }

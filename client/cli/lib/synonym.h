@@ -3,6 +3,7 @@
 #define GW_CLI_SYNONYM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* An option of another tool. If the command has one of the options in `meant`, the word is read as
  * that option. Otherwise `answer` is printed as an error. If the command itself has an option with
@@ -24,5 +25,9 @@ extern const struct gw_synonym gw_synonym_explain[];
 /* gw_synonym_command returns advice what to type instead of a command of another tool, or NULL if
  * the command is not known. */
 const char *gw_synonym_command(const char *name);
+
+/* gw_synonym_verb returns the verbs that clearly mean the same as the verb `name`, one by one, then
+ * NULL. *at is 0 at first. A command has at most some of these verbs. */
+const char *gw_synonym_verb(const char *name, size_t *at);
 
 #endif
