@@ -212,7 +212,7 @@ class CommandLine(e2e.Case):
         self.gangway("submit", "-q", "--from-json", self.write("one.json", json.dumps(tasks)))
         self.assertIn("had ended already", self.gangway("cancel", "last/a").stderr)
         self.assertIn("is done", self.gangway("retry", "last/a", rc=2).stderr)
-        job = self.gangway("submit", "-d", "-a", "0-9%1", "--", "tail", "-f",
+        job = self.gangway("submit", "-d", "--array", "0-9%1", "--", "tail", "-f",
                            "/dev/null").stdout.strip()
         self.assertIn("has not begun", self.gangway("logs", f"{job}/5", rc=2).stderr)
         self.gangway("cancel", job)
@@ -374,6 +374,25 @@ class CommandLine(e2e.Case):
         self.assertIn("--memory SIZE", self.gangway("submit", "--mem", "4G", "true", rc=2).stderr)
         self.assertIn("--memory-limit", self.gangway("up", "--mem", "4G", rc=2).stderr)
 
+    def test_letter_of_an_option_has_one_meaning_in_all_commands(self):
+        meant = {}
+        for command in re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M):
+            text = self.gangway(command, "--help").stdout
+            behind = text.partition("\nCommands:\n")[2]
+            behind = "  list " if command == "worker" else behind
+            texts = [text] + [self.gangway(command, verb, "--help").stdout
+                              for verb in re.findall(r"^  (\w+) ", behind, re.M)]
+            for letter, option in re.findall(r"^  -(.), --([a-z-]+)", "".join(texts), re.M):
+                meant.setdefault(letter, set()).add(option)
+        self.assertIn("n", meant)
+        self.assertEqual({letter: options for letter, options in meant.items()
+                          if len(options) > 1}, {})
+        for command, letter, option in (("wait", "t", "--timeout"), ("up", "s", "--slots"),
+                                        ("logs", "n", "--tail"), ("submit", "a", "--array"),
+                                        ("jobs", "n", "--limit"), ("exec", "w", "--wait")):
+            said = self.gangway(command, f"-{letter}", "1", rc=2).stderr
+            self.assertRegex(said, rf"unknown option -{letter}[,:] .*{option}\b")
+
     def test_options_are_accepted_at_any_position(self):
         """Options before, between and after the arguments of every command have the same
         effect."""
@@ -397,7 +416,7 @@ class CommandLine(e2e.Case):
             "actor kill": (["--now"], ["a", "b"]), "data get": (["--json"], ["a"]),
             "data put": (["--json"], ["a", "no-such"]), "data publish": (None, ["a", nap]),
             "data rm": (None, ["a", "b"]), "data where": (["--json"], ["a"]),
-            "data replicate": (["-n", "2"], ["a"]),
+            "data replicate": (["--copies", "2"], ["a"]),
             "sync set": (["--text"], ["variable", "a", "1"]),
             "sync get": (["--timeout", "1ms"], ["queue", "b"]),
             "sync put": (["--text"], ["queue", "q", "1"]),
@@ -557,8 +576,8 @@ class CommandLine(e2e.Case):
         self.wait_said(r"more", "logs", job)
         done = self.gangway("logs", "--tail", "2", job)
         self.assertEqual((done.stdout, done.stderr), ("100\nmore ", "6\n7\n"))
-        self.assertEqual(self.gangway("logs", "-n", "0", job).stdout, "")
-        self.assertEqual(self.gangway("logs", "-n", "9", "--err", job).stderr.split(),
+        self.assertEqual(self.gangway("logs", "--tail", "0", job).stdout, "")
+        self.assertEqual(self.gangway("logs", "--tail", "9", "--err", job).stderr.split(),
                          [str(i) for i in range(1, 8)])
         reader = self.start(e2e.BINARY, "logs", "--follow", "--tail", "2", "--out", job)
         reader.wait_output("^100\n")
@@ -566,7 +585,7 @@ class CommandLine(e2e.Case):
             file.write("came\n")
         self.assertEqual(reader.wait(), 0)
         self.assertEqual(reader.text, "100\nmore came\nend")
-        self.assertEqual(self.gangway("logs", "-n", "1", "--out", job).stdout, "end")
+        self.assertEqual(self.gangway("logs", "--tail", "1", "--out", job).stdout, "end")
         self.gangway("logs", "--tail", "2", "-o", "files", job, rc=2)
 
     def test_long_output_retains_its_start_and_end(self):

@@ -85,7 +85,7 @@ class Coordination(e2e.Case):
         self.assertIn("is not JSON", sync("set", "variable", "v", "word", "--json", rc=2).stderr)
         sync("get", "variable", "none", "--timeout", "1ms", rc=124)
 
-        sync("wait", "event", "go", "-t", "1ms", rc=124)
+        sync("wait", "event", "go", "--timeout", "1ms", rc=124)
         sync("set", "event", "go")
         sync("wait", "event", "go")
         sync("clear", "event", "go")
@@ -130,7 +130,7 @@ class Coordination(e2e.Case):
             with self.subTest(verb=verb):
                 sync(verb, name, "--", e2e.BINARY, "sync", verb, name, "--timeout", "1ms", "--",
                      "true", rc=124)
-                sync(verb, name, "-t", "0", "--", "true")
+                sync(verb, name, "--timeout", "0", "--", "true")
         sync("delete", "semaphore", "s")
 
     def test_sync_lock_forwards_signals_to_its_command(self):

@@ -193,7 +193,7 @@ class Memory(e2e.Case):
         """The inputs exceed the worker's memory: the worker reads them from its disk and is
         asked once or twice, not without end."""
         self.limit = 256 * MIB  # of the two workers together
-        self.up_limited("2", "-w", "2")
+        self.up_limited("2", "--workers", "2")
         out = self.run_program(MEMORY, "apart", "9", str(16 * MIB), timeout_s=60)
         self.assertEqual(out.stdout, "9\n")
         self.assertLess(self.gangway("events", "last").stdout.count("placed"), 20)

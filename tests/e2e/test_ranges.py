@@ -124,7 +124,7 @@ class Array(e2e.Case):
     def test_retry_reruns_failed_and_pending_array_tasks(self):
         self.up("--slots", "1")
         out = os.path.join(self.dir, "out")
-        job = self.gangway("submit", "-d", "-a", "0-4%1", "--", "sh", "-c",
+        job = self.gangway("submit", "-d", "--array", "0-4%1", "--", "sh", "-c",
                            f"echo {{index}} >>{out}; test -e {self.dir}/fine || "
                            f"test {{index}} = 0 || {{ echo >{self.fifo('began')}; "
                            f"cat {self.fifo('never')}; }}").stdout.strip()

@@ -26,7 +26,7 @@ class Replicas(e2e.Case):
         self.gangway("wait", "last")
         self.gangway("data", "publish", "ended", "last")
         self.assertEqual(self.workers_of("ended"), [0])
-        done = self.gangway("data", "replicate", "ended", "-n", "2")
+        done = self.gangway("data", "replicate", "ended", "--copies", "2")
         self.assertEqual(done.stdout, "ended: at 2 workers\n")
         self.assertEqual(len(self.workers_of("ended")), 3)
         done = self.gangway("data", "replicate", "last/0", "--workers", "worker-2")
@@ -34,8 +34,8 @@ class Replicas(e2e.Case):
         self.assertIn(2, self.workers_of("ended"))
         self.assertEqual(self.gangway("data", "replicate", "ended").stdout,
                          "ended: at 3 workers\n")
-        for arguments, words in ((("-n", "4"), "3 of 4 workers hold it: there are only 3"),
-                                 (("-n", "2", "--all"), "contradict"),
+        for arguments, words in ((("--copies", "4"), "3 of 4 workers hold it: there are only 3"),
+                                 (("--copies", "2", "--all"), "contradict"),
                                  (("--workers", "nobody"), "worker-1 on"),
                                  (("--workers", "a,,b"), "workers")):
             with self.subTest(arguments=arguments):

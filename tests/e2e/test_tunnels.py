@@ -119,7 +119,7 @@ class Tunnels(e2e.Case):
         job = self.gangway("dispatch", "-d", "-n", "2", "--", "cat",
                            self.fifo("held")).stdout.strip()
         for rank in ("0", "1"):
-            said = self.gangway("exec", "-w", "-r", rank, job, "--",
+            said = self.gangway("exec", "--wait", "-r", rank, job, "--",
                                 "sh", "-c", "echo $RANK {rank}")
             self.assertEqual(said.stdout, f"{rank} {rank}\n")
         self.assertIn("there is no rank 2: the ranks are 0 to 1",

@@ -310,7 +310,7 @@ static int run_replicate(int argc, char **argv)
     struct gw_replicate_options wanted = GW_INIT(gw_replicate_options);
     bool all = false;
     const struct gw_option table[] = {
-        {"copies", 'n', GW_OPTION_U32, &wanted.copies, "N",
+        {"copies", 0, GW_OPTION_U32, &wanted.copies, "N",
          "number of workers that shall have a copy"},
         {"workers", 0, GW_OPTION_TEXT, &wanted.workers, "A,B", "use only these workers or hosts"},
         {"all", 0, GW_OPTION_FLAG, &all, NULL,
@@ -332,11 +332,11 @@ static int run_replicate(int argc, char **argv)
     struct gw_error error;
     if (!gw_cli_begin(&options, argc, argv, &verb))
         return verb.exit_code;
-    int rc =
-        all && wanted.copies
-            ? gw_error_set(&error, GW_EINVAL,
-                           "-n %u and --all contradict each other: give one of them", wanted.copies)
-            : replicate(verb.client, argv[verb.first], &wanted, &error);
+    int rc = all && wanted.copies
+                 ? gw_error_set(&error, GW_EINVAL,
+                                "--copies %u and --all contradict each other: give one of them",
+                                wanted.copies)
+                 : replicate(verb.client, argv[verb.first], &wanted, &error);
     return gw_cli_end(&verb, rc, &error);
 }
 

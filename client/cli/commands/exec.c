@@ -16,7 +16,7 @@ int gw_cli_exec(int argc, char **argv)
         {"pty", 't', GW_OPTION_FLAG, &console.terminal, NULL,
          "give the command a terminal, for a shell or a\n"
          "debugger"},
-        {"wait", 'w', GW_OPTION_FLAG, &console.wait, NULL, "wait until the task runs"},
+        {"wait", 0, GW_OPTION_FLAG, &console.wait, NULL, "wait until the task runs"},
         {"host", 0, GW_OPTION_FLAG, &host, NULL,
          "if the task has a --container: run outside the\n"
          "container, on its host"},

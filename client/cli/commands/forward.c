@@ -191,7 +191,7 @@ int gw_cli_forward(int argc, char **argv)
     struct forward forward = {0};
     const struct gw_option table[] = {
         {"rank", 'r', GW_OPTION_U32, &forward.rank, "R", "use this rank of a gang (default: 0)"},
-        {"wait", 'w', GW_OPTION_FLAG, &forward.wait, NULL,
+        {"wait", 0, GW_OPTION_FLAG, &forward.wait, NULL,
          "let connections wait until the task runs"},
         {0},
     };

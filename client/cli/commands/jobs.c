@@ -3,6 +3,7 @@
 
 #include "client/cli/lib/options.h"
 #include "client/cli/lib/selector.h"
+#include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
 #include "graph/base/clock.h"
 
@@ -278,14 +279,14 @@ int gw_cli_jobs(int argc, char **argv)
     struct shown shown = {0};
     int first, exit_code;
     const struct gw_option table[] = {
-        {"limit", 'n', GW_OPTION_COUNT, &shown.limit, "N",
+        {"limit", 0, GW_OPTION_COUNT, &shown.limit, "N",
          "show at most N jobs, the newest (default: 50)"},
         {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "show all"},
         {"state", 's', GW_OPTION_TEXT, &shown.state, "STATE",
          "show only jobs in this state: queued, running,\n"
          "paused, done, failed, cancelled, unfinished or\n"
          "ended"},
-        {"user", 0, GW_OPTION_TEXT, &shown.scope.user, "USER", "show only this user's jobs"},
+        {"user", 'u', GW_OPTION_TEXT, &shown.scope.user, "USER", "show only this user's jobs"},
         {"all-users", 0, GW_OPTION_FLAG, &shown.scope.all_users, NULL,
          "names, last and all mean the jobs of all users"},
         {"since", 0, GW_OPTION_DURATION, &shown.since_ns, "TIME",
@@ -305,6 +306,7 @@ int gw_cli_jobs(int argc, char **argv)
                    "list like 1,3,5-8, or one of your own jobs: a name (the latest job of this\n"
                    "name), last, or all.",
         .table = table,
+        .synonyms = gw_synonym_jobs,
         .arguments_max = 1 << 20,
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))

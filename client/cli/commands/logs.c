@@ -5,6 +5,7 @@
 #include "client/cli/launch/tail.h"
 #include "client/cli/lib/options.h"
 #include "client/cli/lib/selector.h"
+#include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
 
 #include <stdlib.h>
@@ -131,12 +132,12 @@ int gw_cli_logs(int argc, char **argv)
     int first, exit_code;
     const struct gw_option table[] = {
         {"follow", 'f', GW_OPTION_FLAG, &follow, NULL, "print new output until the task has ended"},
-        {"tail", 'n', GW_OPTION_U32, &lines, "N",
+        {"tail", 0, GW_OPTION_U32, &lines, "N",
          "print only the last N lines of each stream (of\n"
          "each rank of a gang); with --follow, then new\n"
          "output"},
         {"rank", 'r', GW_OPTION_I32, &stream_options.rank, "R", "print only this rank of a gang"},
-        {"attempt", 'a', GW_OPTION_U32, &attempt, "N",
+        {"attempt", 0, GW_OPTION_U32, &attempt, "N",
          "print attempt 1, 2, ... (default: the latest)"},
         {"out", 0, GW_OPTION_FLAG, &out, NULL, "print only standard output"},
         {"err", 0, GW_OPTION_FLAG, &err, NULL, "print only standard error"},
@@ -158,6 +159,7 @@ int gw_cli_logs(int argc, char **argv)
             "standard error to standard error. If the task failed, the reason is printed\n"
             "first, on standard error.",
         .table = table,
+        .synonyms = gw_synonym_logs,
         .arguments_min = 1,
         .arguments_max = 1,
     };

@@ -77,9 +77,9 @@ int gw_cli_scheduler(int argc, char **argv)
          "folder of the socket and files; made with access\n"
          "for this user only (default: the folder in which\n"
          "this user's programs look)"},
-        {"workers", 'w', GW_OPTION_U32, &typed.workers, "K",
+        {"workers", 0, GW_OPTION_U32, &typed.workers, "K",
          "workers to start on this machine\n(default: 0; see `gangway worker --help`)"},
-        {"slots", 's', GW_OPTION_COUNT, &typed.daemon.slots, "N",
+        {"slots", 0, GW_OPTION_COUNT, &typed.daemon.slots, "N",
          "slots of these workers in all (default: the\n"
          "number of cores)"},
         {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",

@@ -166,7 +166,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     int first, exit_code, rc = 0;
     if (verb->waits)
         table[options++] = (struct gw_option){
-            "timeout",           't',    GW_OPTION_DURATION,
+            "timeout",           0,      GW_OPTION_DURATION,
             &request.timeout_ns, "TIME", "wait at most this long (exit code 124; 0: try once)"};
     if (verb->takes) {
         table[options++] = (struct gw_option){
@@ -361,7 +361,7 @@ static int hold(const struct gw_options *options, const struct holding *holding,
 {
     uint64_t timeout_ns = UINT64_MAX, fence;
     const struct gw_option table[] = {
-        {"timeout", 't', GW_OPTION_DURATION, &timeout_ns, "TIME",
+        {"timeout", 0, GW_OPTION_DURATION, &timeout_ns, "TIME",
          "wait at most this long (exit code 124; 0: try once)"},
         {0},
     };

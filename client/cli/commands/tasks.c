@@ -178,10 +178,10 @@ int gw_cli_tasks(int argc, char **argv)
         {"state", 's', GW_OPTION_TEXT, &shown.state, "STATE",
          "show only tasks in this state: failed, running,\n"
          "waiting, ..."},
-        {"results", 'r', GW_OPTION_FLAG, &shown.results, NULL,
+        {"results", 0, GW_OPTION_FLAG, &shown.results, NULL,
          "show how each task ended: exit code, time, latest\n"
          "metrics, and its result if it is small"},
-        {"limit", 'n', GW_OPTION_COUNT, &shown.limit, "N", "show at most N tasks (default: 5000)"},
+        {"limit", 0, GW_OPTION_COUNT, &shown.limit, "N", "show at most N tasks (default: 5000)"},
         {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "show all"},
         {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL, "repeat every 2 seconds, until Ctrl-C"},
         {"json", 0, GW_OPTION_FLAG, &shown.json, NULL, "print JSON"},

@@ -76,7 +76,7 @@ static int run_create(int argc, char **argv)
     const struct gw_option table[] = {
         {"user", 'u', GW_OPTION_TEXT, &user, "NAME",
          "name of the token's user (default: this user)"},
-        {"role", 'r', GW_OPTION_TEXT, &role, "ROLE",
+        {"role", 0, GW_OPTION_TEXT, &role, "ROLE",
          "user (default): may act on the user's own jobs;\n"
          "worker: a machine that runs jobs; admin: may act\n"
          "on all jobs and end the cluster"},

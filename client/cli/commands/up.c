@@ -380,10 +380,10 @@ int gw_cli_up(int argc, char **argv)
     bool json = false;
     int first, exit_code;
     const struct gw_option table[] = {
-        {"slots", 's', GW_OPTION_COUNT, &daemon.slots, "N",
+        {"slots", 0, GW_OPTION_COUNT, &daemon.slots, "N",
          "number of slots, so of tasks that run at the same\n"
          "time (default: the number of cores)"},
-        {"workers", 'w', GW_OPTION_COUNT, &workers, "K",
+        {"workers", 0, GW_OPTION_COUNT, &workers, "K",
          "number of worker processes, among which the slots\n"
          "and GPUs are divided (default: 1); `gangway gpu\n"
          "list` shows the GPUs of each worker"},

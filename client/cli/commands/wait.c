@@ -41,7 +41,7 @@ int gw_cli_wait(int argc, char **argv)
 {
     struct waiting waiting = {0};
     const struct gw_option table[] = {
-        {"timeout", 't', GW_OPTION_DURATION, &waiting.timeout_ns, "TIME",
+        {"timeout", 0, GW_OPTION_DURATION, &waiting.timeout_ns, "TIME",
          "wait at most this long (exit code 124; 0: no\n"
          "limit)"},
         {"json", 0, GW_OPTION_FLAG, &waiting.json, NULL, "print one line of JSON for each"},

@@ -103,7 +103,7 @@ int gw_worker_daemon_run(int argc, char **argv)
         {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
          "address of the scheduler (`gangway up --listen`\n"
          "prints it)"},
-        {"slots", 's', GW_OPTION_COUNT, &typed.daemon.slots, "N",
+        {"slots", 0, GW_OPTION_COUNT, &typed.daemon.slots, "N",
          "number of tasks that run here at the same time\n"
          "(default: the number of cores)"},
         {"name", 0, GW_OPTION_TEXT, &typed.name, "NAME",

@@ -63,7 +63,7 @@ static void add_many_rows(struct gw_launch_options *launch, const struct table *
                           struct gw_option *rows)
 {
     const struct gw_option many[] = {
-        {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
+        {"array", 0, GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
          launch->gang ? "run one gang for each number; {index} in its\n"
                         "words becomes the number, as GANGWAY_ARRAY_INDEX;\n"
                         "0-99:3: every third number"

@@ -185,12 +185,12 @@ static void print_verbs(FILE *out, const char *command, const struct gw_cli_comm
     fprintf(out, "\n`gangway %s COMMAND --help` shows the help of a command.\n", command);
 }
 
-/* Whether a command or verb may be suggested for a mistyped word. Those that end or remove something
- * are not suggested, so that a typing error cannot lead to them. */
+/* Whether a command or verb may be suggested for a mistyped word. Those that end or remove
+ * something are not suggested, so that a typing error cannot lead to them. */
 static bool is_suggested(const char *name)
 {
-    static const char *const names[] = {"cancel", "clear",   "close", "delete", "down", "drain",
-                                        "kill",   "restart", "revoke", "rm",    "stop", "up"};
+    static const char *const names[] = {"cancel", "clear",   "close",  "delete", "down", "drain",
+                                        "kill",   "restart", "revoke", "rm",     "stop", "up"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return false;

@@ -282,14 +282,27 @@ static size_t completions(const struct gw_options *options, const char *name, ch
     return count;
 }
 
+/* A letter has one meaning in all commands, so an option may have none of its own. */
+static int unknown_letter(const struct gw_options *options, int letter)
+{
+    char known[256];
+    const char *answer = answer_to(options, NULL, letter);
+    if (answer)
+        return usage_error(options, "unknown option -%c: %s", letter, answer);
+    size_t count = completions(options, (const char[]){(char)letter, '\0'}, known);
+    return usage_error(options, "unknown option -%c%s%s%s", letter,
+                       count == 0  ? ""
+                       : count > 1 ? ", did you mean one of "
+                                   : ", did you mean ",
+                       known, count ? "?" : "");
+}
+
 static int unknown(const struct gw_options *options, const char *word)
 {
     char name[WORD_MAX + 1], known[256];
     const char *answer;
-    if (strncmp(word, "--", 2) != 0 && (answer = answer_to(options, NULL, optopt)))
-        return usage_error(options, "unknown option -%c: %s", optopt, answer);
     if (strncmp(word, "--", 2) != 0)
-        return usage_error(options, "unknown option -%c", optopt);
+        return unknown_letter(options, optopt);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     for (char *at = name; (at = strchr(at, '_'));) /* Python tools write _ in option names */
         *at = '-';

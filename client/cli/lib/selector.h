@@ -30,7 +30,7 @@ struct gw_selector_scope {
 
 /* Options that set a scope, as rows of a table. */
 #define GW_SELECTOR_OPTIONS(scope)                                                                 \
-    {"user",         0,      GW_OPTION_TEXT,                                                       \
+    {"user",         'u',    GW_OPTION_TEXT,                                                       \
      &(scope)->user, "USER", "names, last and all mean this user's jobs, not\nyour own"},          \
     {                                                                                              \
         "all-users", 0, GW_OPTION_FLAG, &(scope)->all_users, NULL,                                 \

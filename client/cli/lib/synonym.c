@@ -24,7 +24,9 @@ const struct gw_synonym gw_synonym_launch[] = {
     {"progress-limit", 0, {NULL}, "it is now called --inactivity-timeout", false},
     {"chdir", 'D', {"cwd"}, NULL, false},
     {"workdir", 0, {"cwd"}, NULL, false},
-    {"nodelist", 'w', {"on"}, NULL, false},
+    {"nodelist", 0, {"on"}, NULL, false},
+    {"w", 'w', {NULL}, "type --on HOST,...", false},
+    {"a", 'a', {NULL}, "type --array FIRST-LAST", false},
     {"ntasks", 'n', {"ranks"}, DISPATCH, false},
     {"np", 0, {"ranks"}, DISPATCH, false},
     {"nnodes", 'N', {"nodes"}, DISPATCH, false},
@@ -63,6 +65,25 @@ const struct gw_synonym gw_synonym_launch[] = {
 
 const struct gw_synonym gw_synonym_explain[] = {
     {"watch", 'w', {NULL}, "`gangway tasks JOB --watch` shows its tasks again and again", false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
+const struct gw_synonym gw_synonym_jobs[] = {
+    {"states", 't', {NULL}, "type --state STATE", false},
+    {"me", 0, {NULL}, "type --user NAME", false},
+    {"number", 'n', {NULL}, "type --limit N, or the name of a job as an argument", false},
+    {"job", 'j', {NULL}, "type the jobs as arguments: 7 or 1,3,5-8", false},
+    {"jobs", 0, {NULL}, "type the jobs as arguments: 7 or 1,3,5-8", false},
+    {"format", 'o', {NULL}, "--json prints all fields", false},
+    {"output", 0, {NULL}, "--json prints all fields", false},
+    {"partition", 'p', {NULL}, "there are no partitions", false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
+const struct gw_synonym gw_synonym_logs[] = {
+    {"lines", 'n', {NULL}, "type --tail N", false},
+    {"previous", 'p', {NULL}, "type --attempt N", false},
+    {"container", 'c', {NULL}, "type JOB/TASK for a task, --rank R for a rank", false},
     {NULL, 0, {NULL}, NULL, false},
 };
 
@@ -150,11 +171,11 @@ const char *gw_synonym_command(const char *name)
 const char *gw_synonym_verb(const char *name, size_t *at)
 {
     static const char *const verbs[][2] = {
-        {"ls", "list"},   {"ps", "list"},     {"show", "list"},     {"delete", "rm"},
-        {"del", "rm"},    {"remove", "rm"},   {"unpublish", "rm"},  {"kill", "rm"},
-        {"rm", "revoke"}, {"rm", "delete"},   {"delete", "revoke"}, {"cat", "get"},
-        {"add", "put"},   {"save", "put"},    {"login", "store"},   {"add", "create"},
-        {"new", "create"}, {"enable", "undrain"}, {"disable", "drain"}, {"cordon", "drain"},
+        {"ls", "list"},          {"ps", "list"},        {"show", "list"},     {"delete", "rm"},
+        {"del", "rm"},           {"remove", "rm"},      {"unpublish", "rm"},  {"kill", "rm"},
+        {"rm", "revoke"},        {"rm", "delete"},      {"delete", "revoke"}, {"cat", "get"},
+        {"add", "put"},          {"save", "put"},       {"login", "store"},   {"add", "create"},
+        {"new", "create"},       {"enable", "undrain"}, {"disable", "drain"}, {"cordon", "drain"},
         {"uncordon", "undrain"},
     };
     for (; *at < sizeof verbs / sizeof *verbs; ++*at)

@@ -1,4 +1,4 @@
-/* Names of options and commands in other tools: Slurm, torchrun, mpiexec, docker. */
+/* Names of options and commands in other tools: Slurm, torchrun, mpiexec, docker, kubectl. */
 #ifndef GW_CLI_SYNONYM_H
 #define GW_CLI_SYNONYM_H
 
@@ -17,10 +17,12 @@ struct gw_synonym {
                      here */
 };
 
-/* gw_synonym_launch is the table for `submit` and `dispatch`, gw_synonym_explain the table for
- * `explain`. */
+/* gw_synonym_launch is the table for `submit` and `dispatch`; the others are for the command in
+ * their name. */
 extern const struct gw_synonym gw_synonym_launch[];
 extern const struct gw_synonym gw_synonym_explain[];
+extern const struct gw_synonym gw_synonym_jobs[];
+extern const struct gw_synonym gw_synonym_logs[];
 
 /* gw_synonym_command returns advice what to type instead of a command of another tool, or NULL if
  * the command is not known. */
