@@ -30,7 +30,8 @@ enum {
 };
 
 struct process {
-    pid_t pid, reaper; /* reaper: its parent, which orphans are moved to; 0: the parent had ended */
+    pid_t pid;
+    pid_t reaper; /* its parent, which orphans are moved to; 0: not measured yet, or it has ended */
     uint64_t mpi_at_ms, mpi_pause_ms;
     /* When it may be measured exactly again, and the last exact size */
     uint64_t exact_at_ms, exact_bytes;
@@ -231,6 +232,8 @@ static void look_on_thread(uv_work_t *work)
     struct gw_usage *usage = work->data;
     for (uint32_t i = 0; i < usage->use_count; i++) {
         struct look *look = &usage->looks[i];
+        if (!look->root)
+            look->root = parent_of(look->pid);
         usage->uses[i].bytes = memory_of(look);
         pid_t root = look->root ? look->root : look->pid;
         if (look->mpi && tree_of(root, 0, mpi_of, &look->found))
@@ -244,8 +247,9 @@ static void note(struct gw_usage *usage, uint32_t i, uint64_t now_ms)
 {
     struct process *process = find(usage, usage->uses[i].process);
     const struct look *look = &usage->looks[i];
-    if (!process)
+    if (!process || process->pid != look->pid)
         return; /* the process was removed meanwhile */
+    process->reaper = look->root;
     if (look->counts) {
         process->exact_at_ms = now_ms + LOOK_MS;
         process->exact_bytes = look->exact_bytes;
@@ -333,7 +337,6 @@ void gw_usage_add(struct gw_usage *usage, uint64_t id, pid_t pid)
     struct process *process = calloc(1, sizeof *process);
     GW_MUST_PTR(process);
     process->pid = pid;
-    process->reaper = parent_of(pid);
     struct gw_node_watched watched;
     gw_usage_remove(usage, id);
     GW_MUST(gw_map_put(&usage->processes, id, (uintptr_t)process));
