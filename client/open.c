@@ -68,7 +68,7 @@ static int connect_patiently(struct gw_client *client, const struct way *way,
 {
     const uint64_t timeout_ns =
         options->connect_timeout_ns ? options->connect_timeout_ns : CONNECT_TIMEOUT_S * GW_NS_PER_S;
-    const uint64_t deadline_ns = gw_clock_now_ns() + timeout_ns;
+    const uint64_t deadline_ns = gw_clock_deadline_ns(timeout_ns);
     useconds_t pause_us = PAUSE_US_MIN;
     int rc = connect_once(client, way, error);
     while (rc == GW_ENOSCHEDULER && (*waited = may_come_back(way, options)) &&
@@ -224,12 +224,6 @@ static size_t unfinished_jobs(struct gw_client *client, uint64_t **jobs)
     return count;
 }
 
-static uint64_t left_ns(uint64_t deadline_ns)
-{
-    uint64_t now_ns = gw_clock_now_ns();
-    return now_ns < deadline_ns ? deadline_ns - now_ns : 0;
-}
-
 /* Sends a cancel or an actor release for each job, all at once, and waits for the answers. A job
  * becomes 0 if it goes on for other clients or the scheduler does not know it: end_jobs does not
  * wait for such a job. */
@@ -254,7 +248,7 @@ static void ask_each(struct gw_client *client, uint32_t type, uint64_t *jobs, si
             gw_rpc_close(&calls[said], client);
     }
     for (size_t i = 0; i < count; i++) {
-        if (i >= said || gw_rpc_wait(&calls[i], client, left_ns(deadline_ns), NULL) < 0)
+        if (i >= said || gw_rpc_wait(&calls[i], client, gw_clock_left_ns(deadline_ns), NULL) < 0)
             jobs[i] = 0;
         if (i < said)
             gw_rpc_close(&calls[i], client);
@@ -279,10 +273,10 @@ static size_t named_actors(struct gw_client *client, uint64_t **actors)
 static void wait_for(struct gw_client *client, const uint64_t *jobs, size_t count,
                      uint64_t deadline_ns)
 {
-    for (size_t i = 0; i < count && left_ns(deadline_ns) > 0; i++) {
+    for (size_t i = 0; i < count && gw_clock_left_ns(deadline_ns) > 0; i++) {
         int exit_code;
-        if (jobs[i] &&
-            gw_job_wait(client, jobs[i], left_ns(deadline_ns), &exit_code, NULL) == GW_ECLOSED)
+        if (jobs[i] && gw_job_wait(client, jobs[i], gw_clock_left_ns(deadline_ns), &exit_code,
+                                   NULL) == GW_ECLOSED)
             break;
     }
 }

@@ -7,6 +7,7 @@
 #include "graph/base/clock.h"
 #include "worker/runner/task.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -114,12 +115,17 @@ int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t
     return rc;
 }
 
-int gw_client_await(struct gw_client *client, uint32_t *life, struct gw_error *error)
+int gw_client_await_until(struct gw_client *client, uint64_t deadline_ns, uint32_t *life,
+                          struct gw_error *error)
 {
+    const struct timespec until = {(time_t)(deadline_ns / GW_NS_PER_S),
+                                   (long)(deadline_ns % GW_NS_PER_S)};
+    int late = 0;
     pthread_mutex_lock(&client->lock);
     /* After the connection has ended, the callback on_close follows a moment later. Wait for it. */
-    while (!client->closed && (client->lost || (!client->down.code && gw_io_life(client->io) == 0)))
-        pthread_cond_wait(&client->changed, &client->lock);
+    while (late != ETIMEDOUT && !client->closed &&
+           (client->lost || (!client->down.code && gw_io_life(client->io) == 0)))
+        late = pthread_cond_timedwait(&client->changed, &client->lock, &until);
     const struct gw_error down = client->down;
     bool closed = client->closed;
     if (life)
@@ -127,5 +133,12 @@ int gw_client_await(struct gw_client *client, uint32_t *life, struct gw_error *e
     pthread_mutex_unlock(&client->lock);
     if (closed)
         return gw_error_set(error, GW_ECLOSED, "the client was closed");
+    if (late == ETIMEDOUT)
+        return gw_error_set(error, GW_ETIMEDOUT, "the client has not reconnected in time");
     return down.code ? gw_error_set(error, down.code, "%s", down.text) : 0;
+}
+
+int gw_client_await(struct gw_client *client, uint32_t *life, struct gw_error *error)
+{
+    return gw_client_await_until(client, GW_FOREVER, life, error);
 }

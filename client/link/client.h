@@ -103,4 +103,8 @@ void gw_client_prompt(struct gw_client *client);
  * thread must not call it. */
 int gw_client_await(struct gw_client *client, uint32_t *life, struct gw_error *error);
 
+/* gw_client_await_until does the same until deadline_ns: then it returns GW_ETIMEDOUT. */
+int gw_client_await_until(struct gw_client *client, uint64_t deadline_ns, uint32_t *life,
+                          struct gw_error *error);
+
 #endif

@@ -3,8 +3,9 @@
  * because a retry may make it pending again. */
 #include "client/results/future.h"
 
-#include "client/link/session.h"
+#include "client/link/rpc.h"
 #include "client/results/deferred_accept.h"
+#include "graph/base/clock.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/value_file.h"
 
@@ -246,15 +247,19 @@ static int decode_object(const struct gw_rpc *call, struct gw_value **value, str
     return gw_value_file_decode(call->fd, (size_t)call->number, value, error);
 }
 
-int gw_future_fetch(struct gw_client *client, uint64_t job, uint32_t index, uint32_t rank,
-                    struct gw_value **value, struct gw_error *error)
+int gw_future_fetch(struct gw_client *client, const struct gw_future_place *place,
+                    uint64_t timeout_ns, struct gw_value **value, struct gw_error *error)
 {
     struct gw_rpc call;
+    gw_rpc_open(&call, client);
     struct gw_message message = {
         .type = GW_MESSAGE_fetch,
-        .fetch = {.job = job, .index = index, .rank = rank},
+        .fetch = {.request = call.request,
+                  .job = place->job,
+                  .index = place->index,
+                  .rank = place->rank},
     };
-    int rc = gw_session_ask(client, &call, &message, &message.fetch.request, UINT64_MAX, error);
+    int rc = gw_rpc_exchange(&call, client, &message, timeout_ns, error);
     if (rc == 0)
         rc = decode_object(&call, value, error);
     gw_rpc_close(&call, client);
@@ -295,30 +300,54 @@ static struct gw_value_slot *value_slot_of(struct gw_future *future, uint32_t ra
 
 /* Fetches a value. If the connection is lost, the job is submitted again under another number, so
  * the fetch waits for the reconnect and starts again with the new number. */
-static int fetch(const struct gw_future *future, uint32_t rank, struct gw_value **value,
-                 struct gw_error *error)
+static int fetch(const struct gw_future *future, uint32_t rank, uint64_t deadline_ns,
+                 struct gw_value **value, struct gw_error *error)
 {
     struct gw_client *client = future->group->client;
     uint32_t life;
-    int rc;
+    int rc, again;
     do {
+        again = GW_ENOENT;
         life = client->life;
-        rc = client->lost ? gw_client_await(client, &life, error) : 0;
-        if (rc == 0)
-            rc = gw_future_fetch(client, future->group->job, gw_future_index(future), rank, value,
-                                 error);
-    } while (rc < 0 && client->home && (rc == GW_ECLOSED || client->life != life) &&
-             gw_client_await(client, NULL, NULL) == 0);
-    return rc;
+        rc = client->lost ? gw_client_await_until(client, deadline_ns, &life, error) : 0;
+        const uint64_t left_ns = gw_clock_left_ns(deadline_ns);
+        if (rc == 0 && left_ns == 0)
+            rc = GW_ETIMEDOUT;
+        if (rc == 0) {
+            const struct gw_future_place place = {future->group->job, gw_future_index(future),
+                                                  rank};
+            rc = gw_future_fetch(client, &place, left_ns, value, error);
+        }
+        if (rc < 0 && client->home && (rc == GW_ECLOSED || client->life != life))
+            again = gw_client_await_until(client, deadline_ns, NULL, NULL);
+    } while (again == 0);
+    return again == GW_ETIMEDOUT ? again : rc;
 }
 
-int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **value,
-                  struct gw_error *error)
+/* How long a call may wait: for its errors, and as a time of the clock. */
+struct patience {
+    uint64_t timeout_ns, deadline_ns;
+};
+
+static int late(const struct gw_future *future, const struct patience *patience,
+                struct gw_error *error)
+{
+    return gw_error_set(error, GW_ETIMEDOUT,
+                        "the result of task %u of job %llu did not arrive within %g s",
+                        gw_future_index(future), (unsigned long long)future->group->job,
+                        (double)patience->timeout_ns / GW_NS_PER_S);
+}
+
+static int get_patiently(struct gw_future *future, uint32_t rank, const struct patience *patience,
+                         struct gw_value **value, struct gw_error *error)
 {
     if (rank >= (future->ranks ? future->ranks : 1))
         return gw_error_set(error, GW_EINVAL, "there is no rank %u: the number of ranks is %u",
                             rank, future->ranks ? future->ranks : 1);
-    if (gw_future_wait(future, UINT64_MAX) == GW_ECYCLE)
+    int rc = gw_future_wait(future, gw_clock_left_ns(patience->deadline_ns));
+    if (rc == GW_ETIMEDOUT)
+        return late(future, patience, error);
+    if (rc == GW_ECYCLE)
         return gw_error_set(error, GW_ECYCLE,
                             "task %u of job %llu cannot end before the task that waits for it, so "
                             "this wait would never end",
@@ -330,7 +359,6 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
 
     struct gw_value_slot *result = value_slot_of(future, rank);
     struct gw_value *got;
-    int rc = 0;
     switch (result->kind) {
     case GW_VALUE_SLOT_SMALL:
         return gw_codec_decode(result->small, result->size, NULL, value, error);
@@ -340,11 +368,24 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
         *value = gw_value_ref(result->value);
         return 0;
     default:
-        rc = fetch(future, rank, &got, error);
+        rc = fetch(future, rank, patience->deadline_ns, &got, error);
         if (rc == 0)
             *value = keep(future, result, got);
-        return rc;
+        return rc == GW_ETIMEDOUT ? late(future, patience, error) : rc;
     }
+}
+
+int gw_future_get_within(struct gw_future *future, uint32_t rank, uint64_t timeout_ns,
+                         struct gw_value **value, struct gw_error *error)
+{
+    const struct patience patience = {timeout_ns, gw_clock_deadline_ns(timeout_ns)};
+    return get_patiently(future, rank, &patience, value, error);
+}
+
+int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **value,
+                  struct gw_error *error)
+{
+    return get_patiently(future, rank, &(struct patience){GW_FOREVER, GW_FOREVER}, value, error);
 }
 
 /* Asks the cluster for a value. Returns false if the value need not or cannot be fetched. */
@@ -369,42 +410,44 @@ static bool fetch_begin(struct gw_future *future, struct gw_rpc *call)
 
 /* Receives the answer to fetch_begin. Errors are ignored here: gw_gather then calls gw_future_get,
  * which fetches the value again and reports the error. */
-static void fetch_end(struct gw_future *future, struct gw_rpc *call)
+static void fetch_end(struct gw_future *future, struct gw_rpc *call, uint64_t deadline_ns)
 {
     struct gw_client *client = future->group->client;
     struct gw_value *value;
-    if (gw_rpc_wait(call, client, UINT64_MAX, NULL) == 0 && decode_object(call, &value, NULL) == 0)
+    if (gw_rpc_wait(call, client, gw_clock_left_ns(deadline_ns), NULL) == 0 &&
+        decode_object(call, &value, NULL) == 0)
         gw_value_unref(keep(future, value_slot_of(future, 0), value));
     gw_rpc_close(call, client);
 }
 
 /* Fetches all values that are still in the cluster. The requests of a batch are sent together, so
  * that a batch takes one round trip. The batch size limits the number of open file descriptors. */
-static void fetch_all(struct gw_future *const *futures, size_t count)
+static void fetch_all(struct gw_future *const *futures, size_t count, uint64_t deadline_ns)
 {
     struct gw_future *asked[GATHER_BATCH];
     struct gw_rpc *calls = malloc(GATHER_BATCH * sizeof *calls);
     for (size_t at = 0; calls && at < count;) {
         size_t batch = 0;
         for (; at < count && batch < GATHER_BATCH; at++) {
-            (void)gw_future_wait(futures[at], UINT64_MAX);
-            if (gw_future_state(futures[at]) != GW_DONE) /* gw_gather stops at this failed future */
+            (void)gw_future_wait(futures[at], gw_clock_left_ns(deadline_ns));
+            if (gw_future_state(futures[at]) != GW_DONE) /* gw_gather stops at this future */
                 count = at;
             else if (fetch_begin(futures[at], &calls[batch]))
                 asked[batch++] = futures[at];
         }
         for (size_t i = 0; i < batch; i++)
-            fetch_end(asked[i], &calls[i]);
+            fetch_end(asked[i], &calls[i], deadline_ns);
     }
     free(calls);
 }
 
-int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
-              struct gw_value **values, struct gw_error *error)
+static int gather(struct gw_future *const *futures, size_t count, const struct patience *patience,
+                  struct gw_value **values, struct gw_error *error)
 {
-    fetch_all(futures, count);
+    if (patience->timeout_ns > 0)
+        fetch_all(futures, count, patience->deadline_ns);
     for (size_t i = 0; i < count; i++) {
-        int rc = gw_future_get(futures[i], 0, &values[i], error);
+        int rc = get_patiently(futures[i], 0, patience, &values[i], error);
         if (rc == 0)
             continue;
         while (i > 0)
@@ -412,6 +455,21 @@ int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t
         return rc;
     }
     return 0;
+}
+
+int gw_gather_within(struct gw_client *client, struct gw_future *const *futures, size_t count,
+                     uint64_t timeout_ns, struct gw_value **values, struct gw_error *error)
+{
+    const struct patience patience = {timeout_ns, gw_clock_deadline_ns(timeout_ns)};
+    (void)client;
+    return gather(futures, count, &patience, values, error);
+}
+
+int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
+              struct gw_value **values, struct gw_error *error)
+{
+    (void)client;
+    return gather(futures, count, &(struct patience){GW_FOREVER, GW_FOREVER}, values, error);
 }
 
 /* -- Cancelling and retrying ---------------------------------------------------------------------

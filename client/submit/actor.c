@@ -326,7 +326,8 @@ int gw_actor_make_call(struct gw_actor *actor, const struct gw_function *method,
         row.spec.retries = options.retries;
         row.spec.priority = options.priority;
         row.spec.time_limit_ns = options.time_limit_ns;
-        row.spec.inactivity_timeout_ns = options.inactivity_timeout_ns;
+        row.spec.inactivity_timeout_ns =
+            options.inactivity_timeout_ns == GW_FOREVER ? 0 : options.inactivity_timeout_ns;
         row.row.name = options.name;
     }
     if (rc == 0 && !gw_function_find(method->name))

@@ -469,7 +469,8 @@ static int open_item(struct gw_range_run *run, struct item *item, struct gw_rang
         gw_error_set(&result->error, slot->failure->code, "%s", slot->failure->text);
         result->exit_code = slot->failure->exit_code;
     } else if (slot->kind == GW_VALUE_SLOT_REMOTE)
-        rc = gw_future_fetch(run->client, run->job, item->index, 0, &result->value, error);
+        rc = gw_future_fetch(run->client, &(struct gw_future_place){run->job, item->index, 0},
+                             GW_FOREVER, &result->value, error);
     else
         rc = gw_codec_decode(slot->kind == GW_VALUE_SLOT_SMALL ? slot->small : slot->heap,
                              slot->size, NULL, &result->value, error);

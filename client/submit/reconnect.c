@@ -335,7 +335,7 @@ static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_erro
 static void look(struct gw_reconnect *reconnect)
 {
     struct gw_client *client = reconnect->client;
-    const uint64_t deadline_ns = gw_clock_now_ns() + reconnect->for_ns;
+    const uint64_t deadline_ns = gw_clock_deadline_ns(reconnect->for_ns);
     uint64_t pause_ms = PAUSE_MS_MIN;
     struct gw_error why = {0};
     int rc = GW_ECLOSED;

@@ -1,6 +1,7 @@
 /* The two clocks, in nanoseconds. */
 #include "graph/base/clock.h"
 
+#include <gangway/options.h>
 #include <time.h>
 
 static uint64_t now_ns(clockid_t id)
@@ -13,6 +14,20 @@ static uint64_t now_ns(clockid_t id)
 uint64_t gw_clock_now_ns(void)
 {
     return now_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t gw_clock_deadline_ns(uint64_t timeout_ns)
+{
+    const uint64_t now_ns = gw_clock_now_ns();
+    return timeout_ns > GW_FOREVER - now_ns ? GW_FOREVER : now_ns + timeout_ns;
+}
+
+uint64_t gw_clock_left_ns(uint64_t deadline_ns)
+{
+    const uint64_t now_ns = gw_clock_now_ns();
+    if (deadline_ns == GW_FOREVER)
+        return GW_FOREVER;
+    return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
 uint64_t gw_clock_wall_ns(void)

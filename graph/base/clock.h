@@ -12,6 +12,12 @@
 /* gw_clock_now_ns reads the monotonic clock, which is used for all deadlines and leases. */
 uint64_t gw_clock_now_ns(void);
 
+/* gw_clock_deadline_ns returns the time in timeout_ns from now; GW_FOREVER if that is never.
+ * gw_clock_left_ns returns how long it is until a deadline: 0 if it has passed, GW_FOREVER if there
+ * is none. */
+uint64_t gw_clock_deadline_ns(uint64_t timeout_ns);
+uint64_t gw_clock_left_ns(uint64_t deadline_ns);
+
 /* gw_clock_wall_ns returns the time since 1970 (UTC). It is used only for times that people read.
  */
 uint64_t gw_clock_wall_ns(void);

@@ -9,6 +9,8 @@ int gw_spec_set_options(struct gw_graph_spec *spec, const struct gw_task_options
                         struct gw_error *error)
 {
     int rc = GW_OPTIONS_READ(&spec->options, options, gw_task_options, error);
+    if (spec->options.inactivity_timeout_ns == GW_FOREVER)
+        spec->options.inactivity_timeout_ns = 0;
     spec->options.struct_size = 0; /* specs of options that are all defaults are equal */
     return rc;
 }

@@ -17,7 +17,7 @@
  * a name at most 65,536 waiters.
  *
  * All calls are thread-safe and ask the scheduler once. A call with timeout_ns waits for at most
- * that time (0: only try; UINT64_MAX: no timeout) and then fails with GW_ETIMEDOUT. All calls can
+ * that time (0: only try; GW_FOREVER: no timeout) and then fails with GW_ETIMEDOUT. All calls can
  * fail with these errors: GW_EINVAL: malformed name; GW_ELIMIT: a limit is reached; GW_ECLOSED: the
  * connection has ended; GW_ECANCELLED: the object was deleted while the call waited; GW_ENOTSUP:
  * the program runs with GANGWAY_INLINE=1. */
@@ -25,6 +25,7 @@
 #define GANGWAY_COORDINATION_H
 
 #include <gangway/error.h>
+#include <gangway/options.h>
 #include <gangway/value.h>
 
 #include <stdint.h>

@@ -291,8 +291,18 @@ GW_API enum gw_future_state gw_future_state(const struct gw_future *future);
 GW_API int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **value,
                          struct gw_error *error);
 
+/* gw_future_get_within and gw_gather_within are gw_future_get and gw_gather that block for at most
+ * timeout_ns, with the fetch of large values. GW_ETIMEDOUT: the time has passed; a later call waits
+ * again. A task that exceeded its own time limit has the same code, but the state of its future is
+ * GW_FAILED. With a timeout of 0 they return only values that have arrived in this process. */
+GW_API int gw_future_get_within(struct gw_future *future, uint32_t rank, uint64_t timeout_ns,
+                                struct gw_value **value, struct gw_error *error);
+GW_API int gw_gather_within(struct gw_client *client, struct gw_future *const *futures,
+                            size_t count, uint64_t timeout_ns, struct gw_value **values,
+                            struct gw_error *error);
+
 /* gw_future_wait blocks until the task has ended (returns 0, also for a failed task), or until
- * timeout_ns has passed (GW_ETIMEDOUT). UINT64_MAX: no timeout.
+ * timeout_ns has passed (GW_ETIMEDOUT). GW_FOREVER: no timeout.
  *
  * gw_future_wait_any blocks until one of `count` futures has ended and returns its index. A future
  * that ended before the call counts too, so leave it out of the next call. GW_ENOENT: count is 0.
@@ -389,7 +399,7 @@ GW_API int gw_client_query(struct gw_client *client, const char *what,
  *
  * gw_job_wait blocks until the job has ended. It returns 0, or the code and text of the first
  * failure. *exit_code is 0 or the exit code of that failure; exit_code must not be NULL.
- * GW_ETIMEDOUT: timeout_ns has passed. A timeout of 0 asks whether the job has ended; UINT64_MAX:
+ * GW_ETIMEDOUT: timeout_ns has passed. A timeout of 0 asks whether the job has ended; GW_FOREVER:
  * no timeout.
  *
  * gw_job_cancel cancels all tasks of a job, as gw_future_cancel does for one. Results of tasks that

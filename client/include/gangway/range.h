@@ -6,7 +6,7 @@
  *     struct gw_range range = GW_INIT(gw_range, .function = GW_FUNCTION(square), .end = N);
  *     struct gw_range_result result;
  *     gw_map_range(client, &range, &run, &error);
- *     while ((rc = gw_range_next(run, UINT64_MAX, &result, &error)) == 0) {
+ *     while ((rc = gw_range_next(run, GW_FOREVER, &result, &error)) == 0) {
  *         ... result.number, result.value, result.error ...
  *         gw_value_unref(result.value);
  *     }
@@ -78,7 +78,7 @@ struct gw_range_result {
 };
 
 /* gw_range_next returns the next result, in the order in which the tasks end. It blocks for at most
- * timeout_ns (UINT64_MAX: no timeout). It returns 0 also for a failed task. GW_ENOENT: there are no
+ * timeout_ns (GW_FOREVER: no timeout). It returns 0 also for a failed task. GW_ENOENT: there are no
  * more results. A task that was cancelled before it reached a worker gives no result. GW_ETIMEDOUT:
  * timeout_ns has passed. GW_EINVAL: discard_results is set. GW_ECLOSED: the connection has ended.
  * Only one thread at a time may call gw_range_next on a run. */

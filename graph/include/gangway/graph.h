@@ -50,8 +50,8 @@ struct gw_task_options {
                          any case, because an earlier function may have damaged the process;
                          this does not hold for gangs, actors and their calls */
     uint64_t time_limit_ns; /* time limit of an attempt; an attempt that exceeds it is killed; 0 and
-                               UINT64_MAX: none */
-    uint64_t grace_ns; /* time from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; UINT64_MAX: no
+                               GW_FOREVER: none */
+    uint64_t grace_ns; /* time from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; GW_FOREVER: no
                           SIGKILL */
     uint64_t fail_grace_ns; /* time from SIGTERM to SIGKILL after another rank failed; 0: 200 ms */
     uint64_t output_bytes_max; /* maximum size of each output file; 0: 64 MiB */
@@ -60,7 +60,8 @@ struct gw_task_options {
     uint64_t inactivity_timeout_ns; /* inactivity timeout: an attempt that is silent for longer (no
                                        gw_task_step, no gw_task_progress, no output) is killed with
                                        GW_ETIMEDOUT; checked four times in this time. If the output
-                                       file is full, the timeout no longer applies */
+                                       file is full, the timeout no longer applies; 0 and
+                                       GW_FOREVER: none */
     uint64_t backoff_ns; /* delay before the second attempt; doubled before each further attempt, up
                             to 5 minutes; 0: no delay */
     const char *resources; /* named resources, per rank: "license=1,tape=2"; a worker declares what
@@ -88,16 +89,16 @@ struct gw_task_options {
                             sees the GPUs of all ranks on its host, in the order of LOCAL_RANK,
                             unless a rank has several GPUs or a fraction. GANGWAY_GPUS lists a
                             rank's own GPUs by their numbers: "0,1" */
-    uint32_t worker_losses_max; /* further attempts after the loss of a worker; 0: 9; UINT32_MAX:
-                                   none */
+    uint32_t worker_losses_max; /* further attempts after the loss of a worker; 0: 9; GW_NONE: none
+                                 */
     uint32_t preemptions_max;   /* further attempts after gw_job_restart; 0: 100, the maximum;
-                                   UINT32_MAX: none */
+                                   GW_NONE: none */
     uint32_t signal;            /* the signal by number (SIGUSR1) that ends a command and its
                                    descendants in place of SIGTERM; 0: SIGTERM */
     uint64_t hang_timeout_ns; /* hang timeout of a gang: how long its ranks may make no progress at
                                  different places (one rank in a collective and another not, or a
                                  rank stopped by SIGSTOP). Then the attempt ends, and the error
-                                 names the ranks that are behind; 0: 10 minutes; UINT64_MAX: none */
+                                 names the ranks that are behind; 0: 10 minutes; GW_FOREVER: none */
     uint32_t ranks_per_node;  /* of a gang: exactly this many ranks on each worker, and one worker
                                  per host; `ranks` is a multiple of it; equal to `ranks`: all on one
                                  host; 0: on as few workers as possible, preferring GPUs that are
@@ -107,7 +108,7 @@ struct gw_task_options {
     uint32_t min_ranks;    /* of an elastic gang: an attempt may have fewer than `ranks` ranks,
                               but at least this many; 0: `ranks`; see below */
     uint64_t full_wait_ns; /* with min_ranks: how long the gang waits until all `ranks` ranks fit,
-                              before it starts with fewer; 0: 30 s; UINT64_MAX: no limit if the
+                              before it starts with fewer; 0: 30 s; GW_FOREVER: no limit if the
                               cluster has enough resources but they are in use */
     bool unbound; /* of a task with GPUs: its processes may run on all CPUs of the worker. false:
                      only on CPUs near their GPUs */

@@ -17,6 +17,17 @@
 #ifndef GANGWAY_OPTIONS_H
 #define GANGWAY_OPTIONS_H
 
+#include <stdint.h>
+
+/* GW_FOREVER is a time without an end: no timeout, no limit. Every time in nanoseconds accepts it,
+ * as a field or as a parameter. In a field of an options struct, 0 is the default; write 1 for no
+ * time at all. A parameter timeout_ns of 0 does not wait.
+ *
+ * GW_NONE is a number of zero, for a field in which 0 means another number. The comment of a field
+ * says if the field accepts GW_NONE. */
+#define GW_FOREVER UINT64_MAX
+#define GW_NONE UINT32_MAX
+
 #ifdef __cplusplus
 /* C++ has no compound literals. Designators belong to C++20. Compilers know them before, but warn
  * of them, and of fields that are left out; a system header is exempt from these warnings. */

@@ -134,6 +134,22 @@ static void reconnect_recomputes_large_results_on_demand(void **state)
     gw_future_release(future);
 }
 
+static void getter_times_out_while_the_client_reconnects_for_ever(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_value *value;
+    open_for(f, GW_FOREVER);
+    struct gw_future *future = submit_one(f, GW_FUNCTION(large), 0);
+    assert_int_equal(gw_future_wait(future, GW_FOREVER), 0);
+    gw_fake_scheduler_leave(f->fake);
+    assert_int_equal(gw_future_get_within(future, 0, 200000000, &value, &f->error), GW_ETIMEDOUT);
+    assert_int_equal(gw_future_state(future), GW_DONE);
+    gw_fake_scheduler_return(f->fake);
+    assert_int_equal(gw_future_get_within(future, 0, GW_FOREVER, &value, &f->error), 0);
+    gw_value_unref(value);
+    gw_future_release(future);
+}
+
 static void reconnect_scatters_needed_values_again(void **state)
 {
     struct fixture *f = *state;
@@ -319,6 +335,7 @@ int main(int argc, char **argv)
         WITH_FAKE_ALONE(reconnect_resubmits_inputs_of_pending_tasks),
         WITH_FAKE_ALONE(finished_task_reruns_if_a_later_graph_needs_its_result),
         WITH_FAKE_ALONE(reconnect_recomputes_large_results_on_demand),
+        WITH_FAKE_ALONE(getter_times_out_while_the_client_reconnects_for_ever),
         WITH_FAKE_ALONE(reconnect_scatters_needed_values_again),
         WITH_FAKE_ALONE(reconnect_resubmits_an_unanswered_call),
         WITH_FAKE_ALONE(scatter_many_accepts_700_values_and_cleans_up_on_error),
