@@ -1,6 +1,7 @@
 /* Dispatches messages of the scheduler to the objects that wait for them. */
 #include "client/incoming.h"
 
+#include "client/link/descriptor.h"
 #include "client/link/rpc.h"
 #include "client/results/actor_batch.h"
 #include "client/results/deferred_accept.h"
@@ -145,6 +146,7 @@ static void client_on_close(const struct gw_error *error, void *arg)
     else
         gw_error_set(&client->down, GW_ECLOSED, "the connection to the scheduler was lost");
     gw_future_group_fail_all(client, !gw_reconnect_lost(client));
+    gw_descriptor_signal(client);
     pthread_cond_broadcast(&client->answered);
     gw_rpc_fail_all(client);
     gw_tunnel_fail_all(client);

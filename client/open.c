@@ -4,6 +4,7 @@
 #include "client/deploy/address.h"
 #include "client/deploy/identity.h"
 #include "client/incoming.h"
+#include "client/link/descriptor.h"
 #include "client/link/session.h"
 #include "client/results/deferred_accept.h"
 #include "client/results/future_group.h"
@@ -319,6 +320,7 @@ void gw_open_undo(struct gw_client *client)
 
     pthread_mutex_lock(&client->lock);
     client->io = NULL;
+    gw_descriptor_close(client);
     if (!client->down.code)
         gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
     pthread_mutex_unlock(&client->lock);

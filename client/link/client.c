@@ -25,6 +25,7 @@ struct gw_client *gw_client_new(const char *name)
     }
     client->name = copy;
     client->refs = 1;
+    client->descriptor = -1;
     pthread_mutex_init(&client->lock, NULL);
     pthread_mutex_init(&client->start_lock, NULL);
     pthread_cond_init(&client->answered, NULL);

@@ -3,6 +3,7 @@
  * because a retry may make it pending again. */
 #include "client/results/future.h"
 
+#include "client/link/descriptor.h"
 #include "client/link/rpc.h"
 #include "client/results/deferred_accept.h"
 #include "graph/base/clock.h"
@@ -79,6 +80,7 @@ static void watch_init(struct gw_future *future, struct gw_watch *watch)
         future->watches = watch;
     } else {
         gw_waiter_fire(watch->waiter, watch->item);
+        gw_descriptor_signal(client); /* an event loop that adds an ended future gets its index */
     }
     pthread_mutex_unlock(&client->lock);
 }

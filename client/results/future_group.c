@@ -5,6 +5,7 @@
  * for a future in state GW_DONE. */
 #include "client/results/future_group.h"
 
+#include "client/link/descriptor.h"
 #include "client/results/parts.h"
 #include "client/results/resubmit_log.h"
 
@@ -127,6 +128,7 @@ static void settle(struct gw_future *future, enum gw_future_state state)
     if (atomic_load_explicit(&future->state, memory_order_relaxed) == GW_PENDING)
         future->group->pending--;
     atomic_store_explicit(&future->state, (uint8_t)state, memory_order_release);
+    gw_descriptor_signal(future->group->client);
     struct gw_watch *next = future->watches;
     future->watches = NULL;
     while (next) {

@@ -6,6 +6,7 @@
  * answer to the `wait` request contains the number of tasks that started. */
 #include "client/submit/range.h"
 
+#include "client/link/descriptor.h"
 #include "client/results/future.h"
 #include "client/submit/submission.h"
 #include "graph/base/clock.h"
@@ -60,6 +61,7 @@ struct gw_range_inline {
 
 static void wake(struct gw_range_run *run)
 {
+    gw_descriptor_signal(run->client);
     if (run->sleepers > 0)
         pthread_cond_broadcast(&run->changed);
 }
@@ -388,6 +390,11 @@ int gw_map_range(struct gw_client *client, const struct gw_range *given, struct 
     pthread_mutex_unlock(&client->lock);
     rc = client->inlined ? run_inline(run, range, &spec.options, error)
                          : submit(run, range, &spec, error);
+    if (client->inlined) {
+        pthread_mutex_lock(&client->lock);
+        gw_descriptor_signal(client); /* gw_range_next makes the results */
+        pthread_mutex_unlock(&client->lock);
+    }
     if (rc == 0 && !client->inlined)
         rc = ask_end(run, error);
     if (rc == 0)

@@ -30,6 +30,9 @@ class Api(e2e.Case):
     def test_retry_reruns_a_failed_task(self):
         self.subject("retry")
 
+    def test_event_loop_drives_a_client_through_its_descriptor(self):
+        self.subject("loop")
+
     def test_gentle_cancel_stops_all_ranks_at_one_step(self):
         self.subject("stop")
 

@@ -315,6 +315,25 @@ GW_API int gw_future_wait(struct gw_future *future, uint64_t timeout_ns);
 GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t timeout_ns,
                               size_t *index);
 
+/* gw_client_descriptor returns a descriptor for an event loop (epoll, libuv, Qt). The descriptor is
+ * readable when a future of this client has ended, a result of a range has arrived, or the
+ * connection has ended. It may also be readable for no reason. The client's own thread receives the
+ * results meanwhile. The descriptor belongs to the client; gw_client_close closes it. Do not read
+ * or write it.
+ *
+ * gw_client_descriptor_clear makes the descriptor unreadable until the next event. Call it first,
+ * and then look at the futures, so that no event is missed:
+ *
+ *     gw_client_descriptor_clear(client);
+ *     while (gw_completions_next(completions, 0, &index) == 0)
+ *         ... gw_future_get(futures[index], ...) ...
+ *
+ * Neither function blocks, and any thread may call them. gw_future_get of an ended future blocks
+ * only to fetch a large value. GW_EIO: there is no free descriptor. GW_ECLOSED: the client was
+ * closed. */
+GW_API int gw_client_descriptor(struct gw_client *client, int *descriptor, struct gw_error *error);
+GW_API void gw_client_descriptor_clear(struct gw_client *client);
+
 /* Futures in the order in which their tasks end. gw_completions_new watches `count` futures of one
  * client; count may be 0. A future is borrowed until gw_completions_next has returned its index, or
  * until gw_completions_free. GW_ENOMEM: out of memory.

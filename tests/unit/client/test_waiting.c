@@ -1,14 +1,18 @@
-/* Waiting for futures with a timeout. */
+/* Waiting for futures with a timeout, and through the descriptor for event loops. */
 #include "tests/unit/client/fake_client.h"
 
 #include <gangway/gangway.h>
+#include <poll.h>
 #include <string.h>
+#include <uv.h>
 
 #define S(n) ((uint64_t)(n)*1000000000)
 
 FAKED(echo);
 FAKED(never);
 FAKED(large);
+FAKED(bad);
+FAKED(gone);
 
 static void assert_list_of(struct gw_value *list, int64_t wanted)
 {
@@ -52,10 +56,127 @@ static void get_and_gather_time_out_and_the_future_stays_usable(void **state)
         gw_future_release(futures[i]);
 }
 
+/* -- Through the descriptor ---------------------------------------------------------------------
+ */
+
+enum { AT_ONCE = 8, IN_ALL = 200 };
+
+/* A program with a loop of its own: each result leads to the next submission, and no call waits. */
+struct program {
+    struct fixture *f;
+    uv_poll_t poll;
+    struct gw_completions *completions;
+    struct gw_future *futures[IN_ALL + 1];
+    size_t submitted, ended, failed;
+};
+
+static void submit_next(struct program *program)
+{
+    struct fixture *f = program->f;
+    size_t index, n = program->submitted++;
+    int rc = n % 50 == 49
+                 ? gw_submit(f->client, bad, NULL, GW_ARGS(), &program->futures[n], &f->error)
+                 : gw_submit(f->client, echo, NULL, GW_ARGS(gw_i64((int64_t)n)),
+                             &program->futures[n], &f->error);
+    assert_int_equal(rc, 0);
+    assert_int_equal(gw_completions_add(program->completions, program->futures[n], &index), 0);
+    assert_int_equal(index, n);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct program *program = poll->data;
+    struct gw_value *value;
+    size_t index;
+    assert_int_equal(status, 0);
+    assert_int_equal(events, UV_READABLE);
+    gw_client_descriptor_clear(program->f->client);
+    while (gw_completions_next(program->completions, 0, &index) == 0) {
+        int rc = gw_future_get_within(program->futures[index], 0, 0, &value, &program->f->error);
+        if (rc == 0)
+            assert_list_of(value, (int64_t)index);
+        program->failed += rc == GW_ETASK;
+        gw_future_release(program->futures[index]);
+        program->ended++;
+        if (program->submitted < IN_ALL)
+            submit_next(program);
+    }
+    if (program->ended == IN_ALL)
+        assert_int_equal(uv_poll_stop(poll), 0);
+}
+
+static void uv_loop_drives_a_client_through_the_descriptor(void **state)
+{
+    struct program program = {.f = *state};
+    struct gw_client *client = program.f->client;
+    uv_loop_t loop;
+    int descriptor, same;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(gw_client_descriptor(client, &descriptor, &program.f->error), 0);
+    assert_int_equal(gw_client_descriptor(client, &same, &program.f->error), 0);
+    assert_int_equal(same, descriptor);
+    assert_int_equal(uv_poll_init(&loop, &program.poll, descriptor), 0);
+    program.poll.data = &program;
+    assert_int_equal(gw_completions_new(NULL, 0, &program.completions), 0);
+    for (int i = 0; i < AT_ONCE; i++)
+        submit_next(&program);
+    assert_int_equal(uv_poll_start(&program.poll, UV_READABLE, on_readable), 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(program.ended, IN_ALL);
+    assert_int_equal(program.failed, IN_ALL / 50);
+    gw_completions_free(program.completions);
+    uv_close((uv_handle_t *)&program.poll, NULL);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static bool is_readable(int descriptor, int timeout_ms)
+{
+    struct pollfd fd = {descriptor, POLLIN, 0};
+    return poll(&fd, 1, timeout_ms) == 1;
+}
+
+static void descriptor_is_readable_after_each_event_until_cleared(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future, *lasts;
+    struct gw_completions *completions;
+    size_t index;
+    int descriptor;
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &lasts, &f->error), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(), &future, &f->error), 0);
+    assert_int_equal(gw_future_wait(future, S(30)), 0);
+    assert_int_equal(gw_client_descriptor(f->client, &descriptor, &f->error), 0);
+    assert_true(is_readable(descriptor, 0)); /* a future has ended before */
+    gw_client_descriptor_clear(f->client);
+    assert_false(is_readable(descriptor, 0));
+
+    assert_int_equal(gw_completions_new(&future, 1, &completions), 0); /* an ended future */
+    assert_true(is_readable(descriptor, 0));
+    gw_client_descriptor_clear(f->client);
+    assert_int_equal(gw_completions_next(completions, 0, &index), 0);
+    gw_completions_free(completions);
+    gw_future_release(future);
+
+    assert_int_equal(gw_future_cancel(lasts, false, &f->error), 0);
+    assert_true(is_readable(descriptor, 30000));
+    assert_true(is_readable(descriptor, 0));
+    gw_client_descriptor_clear(f->client);
+    assert_int_equal(gw_future_state(lasts), GW_FAILED);
+    gw_future_release(lasts);
+
+    int rc = gw_submit(f->client, gone, NULL, GW_ARGS(), &future, &f->error);
+    assert_true(is_readable(descriptor, 30000)); /* the connection has ended */
+    if (rc == 0)
+        gw_future_release(future);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FAKE(get_and_gather_time_out_and_the_future_stays_usable),
+        WITH_FAKE(uv_loop_drives_a_client_through_the_descriptor),
+        WITH_FAKE(descriptor_is_readable_after_each_event_until_cleared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "tests/e2e/programs/subject.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,11 +289,45 @@ static void subject_retry(const char *path)
     (void)unlink(file);
 }
 
+/* An event loop drives the client: it sleeps only at the descriptor. */
+static void subject_loop(const char *path)
+{
+    enum { AT_ONCE = 4, IN_ALL = 100 };
+    struct gw_completions *completions;
+    struct gw_future *futures[IN_ALL];
+    struct gw_value *value;
+    struct pollfd fd = {.events = POLLIN};
+    size_t index, submitted = 0, ended = 0;
+    int64_t n, sum = 0;
+    (void)path;
+    MUST(gw_client_descriptor(client, &fd.fd, &error));
+    assert(gw_completions_new(NULL, 0, &completions) == 0);
+    while (ended < IN_ALL) {
+        for (; submitted < IN_ALL && submitted < ended + AT_ONCE; submitted++) {
+            MUST(gw_submit(client, square, NULL, GW_ARGS(gw_i64((int64_t)submitted)),
+                           &futures[submitted], &error));
+            assert(gw_completions_add(completions, futures[submitted], &index) == 0);
+        }
+        assert(poll(&fd, 1, -1) == 1);
+        gw_client_descriptor_clear(client);
+        for (; gw_completions_next(completions, 0, &index) == 0; ended++) {
+            MUST(gw_future_get_within(futures[index], 0, 0, &value, &error));
+            MUST(gw_value_get_i64(value, &n, &error));
+            sum += n;
+            gw_value_unref(value);
+            gw_future_release(futures[index]);
+        }
+    }
+    assert(sum == (int64_t)(IN_ALL - 1) * IN_ALL * (2 * IN_ALL - 1) / 6);
+    gw_completions_free(completions);
+}
+
 int main(int argc, char **argv)
 {
     static const struct subject list[] = {
         {"map", subject_map},       {"large", subject_large}, {"gang", subject_gang},
         {"cancel", subject_cancel}, {"retry", subject_retry}, {"stop", subject_stop},
+        {"loop", subject_loop},
     };
     const struct subjects subjects = {.options = GW_CLIENT_OPTIONS(.slots = 3, .workers = 2),
                                       .client = &client,
