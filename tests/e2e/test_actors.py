@@ -88,10 +88,10 @@ class Actors(e2e.Case):
         logs.wait_output("asked for its process")
         logs.wait_output(r"\[tally_pid, task 0 of job \d+, try 1\]")
         self.assertIn("alive", self.gangway("explain", job).stdout)
-        self.gangway("actor", "kill", "kept")
+        self.gangway("actor", "rm", "kept")
         finder.kill()
         self.assert_idle()
-        self.run_program(e2e.BINARY, "actor", "kill", "kept", rc=2)
+        self.run_program(e2e.BINARY, "actor", "rm", "kept", rc=2)
         maker.kill()
 
 

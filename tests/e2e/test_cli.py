@@ -192,6 +192,25 @@ class CommandLine(e2e.Case):
         self.assertIn("no unfinished jobs", self.gangway("wait", "all").stderr)
         self.gangway("logs", "999", rc=2)
 
+    def test_wait_any_prints_the_first_job_that_has_ended(self):
+        self.up("--slots", "3")
+        gates = [self.fifo(f"gate{i}") for i in range(3)]
+        jobs = [self.gangway("submit", "-d", "--", "sh", "-c",
+                             f"read code <{gate}; exit $code").stdout.strip() for gate in gates]
+        done = self.gangway("wait", "--any", "--timeout", "10ms", *jobs, rc=124)
+        self.assertIn("none of the jobs has ended", done.stderr)
+        waiter = self.start(e2e.BINARY, "wait", "--any", *jobs)
+        with open(gates[1], "w", encoding="utf-8") as file:
+            file.write("7\n")
+        self.assertEqual(waiter.wait(), 7)
+        self.assertIn(f"{jobs[1]}\n", waiter.text)
+        done = self.gangway("wait", "--any", "--json", ",".join(jobs), rc=7)
+        self.assertEqual(json.loads(done.stdout)["job"], int(jobs[1]))
+        with open(gates[2], "w", encoding="utf-8") as file:
+            file.write("0\n")
+        self.assertEqual(self.gangway("wait", "--any", jobs[0], jobs[2]).stdout, f"{jobs[2]}\n")
+        self.gangway("cancel", jobs[0])
+
     def test_job_name_selects_the_latest_job(self):
         self.up("--slots", "2")
         for word in ("one", "two"):
@@ -338,10 +357,11 @@ class CommandLine(e2e.Case):
                       self.gangway("run", rc=2).stderr)
         for word, meant in (("srun", "dispatch"), ("sbatch", "submit -d"),
                             ("torchrun", "dispatch"), ("mpirun", "dispatch"), ("squeue", "jobs"),
-                            ("ps", "jobs"), ("top", "status"), ("cp", "get"),
+                            ("ps", "jobs"), ("htop", "top"), ("cp", "get"),
                             ("scancel", "cancel"), ("kill", "cancel"), ("start", "up")):
             self.assertIn(f"`gangway {meant}", self.gangway(word, rc=2).stderr)
-        for word in ("top", "cp", "stp", "step", "ups", "pu", "dow", "own", "cancle", "stopp"):
+        for word in ("tpo", "cp", "kil", "stp", "step", "ups", "pu", "dow", "own", "cancle",
+                     "stopp"):
             said = self.gangway(word, rc=2).stderr
             for verb in ("stop", "up", "down", "cancel", "restart"):
                 self.assertNotRegex(said, rf"(?:'|gangway ){verb}\b")
@@ -349,6 +369,7 @@ class CommandLine(e2e.Case):
     def test_mistyped_verb_is_answered_but_never_with_a_removal(self):
         for command, word, meant in (("data", "lst", "list"), ("data", "ls", "list"),
                                      ("data", "delete", "rm"), ("data", "publsh", "publish"),
+                                     ("sync", "delete", "rm"), ("actor", "kill", "rm"),
                                      ("gpu", "undrian", "undrain"), ("token", "rm", "revoke"),
                                      ("token", "add", "create")):
             said = self.gangway(command, word, rc=2).stderr
@@ -413,7 +434,7 @@ class CommandLine(e2e.Case):
             "graph": (["--limit", "3"], [job, nap]),
             "exec": (["--rank", "0"], ["nap", "echo", "{rank}"]),
             "get": (["-o", "got"], ["nap", "a", "b"]), "forward": (["--rank", "7"], ["97", "80"]),
-            "actor kill": (["--now"], ["a", "b"]), "data get": (["--json"], ["a"]),
+            "actor rm": (["--now"], ["a", "b"]), "data get": (["--json"], ["a"]),
             "data put": (["--json"], ["a", "no-such"]), "data publish": (None, ["a", nap]),
             "data rm": (None, ["a", "b"]), "data where": (["--json"], ["a"]),
             "data replicate": (["--copies", "2"], ["a"]),
@@ -425,7 +446,7 @@ class CommandLine(e2e.Case):
             "sync lease": (["--timeout", "1ms"], ["s", "echo", "held"]),
             "sync clear": (None, ["event", "e"]),
             "sync wait": (["--timeout", "1ms"], ["event", "e"]),
-            "sync close": (None, ["queue", "c"]), "sync delete": (None, ["queue", "d"]),
+            "sync close": (None, ["queue", "c"]), "sync rm": (None, ["queue", "d"]),
             "gpu drain": (None, ["GPU-y", "GPU-z"]), "gpu undrain": (None, ["GPU-y", "GPU-z"]),
             "token revoke": (["--tokens", tokens], ["ID", "f" * 16]),
             "new": (None, ["/proc/no-such"]), "completion": (None, ["csh"]),

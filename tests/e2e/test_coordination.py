@@ -131,7 +131,7 @@ class Coordination(e2e.Case):
                 sync(verb, name, "--", e2e.BINARY, "sync", verb, name, "--timeout", "1ms", "--",
                      "true", rc=124)
                 sync(verb, name, "--timeout", "0", "--", "true")
-        sync("delete", "semaphore", "s")
+        sync("rm", "semaphore", "s")
 
     def test_sync_lock_forwards_signals_to_its_command(self):
         self.up("--slots", "1")
@@ -160,7 +160,7 @@ class Coordination(e2e.Case):
 
     def test_lost_lock_fails_a_successful_command(self):
         self.up("--slots", "1")
-        done = self.gangway("sync", "lock", "l", "--", e2e.BINARY, "sync", "delete", "lock", "l",
+        done = self.gangway("sync", "lock", "l", "--", e2e.BINARY, "sync", "rm", "lock", "l",
                             rc=1)
         self.assertIn("lock l was lost while", done.stderr)
 
@@ -177,9 +177,9 @@ class Coordination(e2e.Case):
         self.assertEqual((row["kind"], row["name"], len(row["holders"])), ("semaphore", "stuck", 1))
         listed = self.gangway("sync", "list").stdout
         self.assertRegex(listed, r"semaphore +stuck +1 of 1 held")
-        self.gangway("sync", "delete", "semaphore", "stuck")
+        self.gangway("sync", "rm", "semaphore", "stuck")
         self.assertEqual(again.wait(), 0, again.text)
-        self.gangway("sync", "delete", "semaphore", "stuck", rc=2)
+        self.gangway("sync", "rm", "semaphore", "stuck", rc=2)
         self.gangway("sync", rc=2)
 
 

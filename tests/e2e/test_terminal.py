@@ -316,6 +316,30 @@ class Tables(e2e.Case):
         self.assertRegex(jobs[1], r"^ +1  a-name-that…  running ")
         self.assertIn("FREE", self.lines(60, "worker", "list")[0])
 
+    def test_top_shows_the_jobs_until_q_and_restores_the_terminal(self):
+        self.up("--slots", "1")
+        self.assertRegex(self.gangway("top").stdout,  # no terminal: once
+                         "^Up for .*\n(.*\n)+no unfinished jobs\n$")
+        primary, secondary = pty.openpty()
+        self.addCleanup(os.close, primary)
+        self.addCleanup(os.close, secondary)
+        earlier = termios.tcgetattr(secondary)
+        for end, code in ((b"q", 0), (None, -signal.SIGINT)):
+            job = self.gangway("submit", "-d", "--name", "nap", "--", "tail", "-f", "/dev/null")
+            top = self.start("sh", "-c", f'exec "$@" <{os.ttyname(secondary)} '
+                             f'>{os.ttyname(secondary)}', "sh", e2e.BINARY, "top",
+                             env={"TERM": "xterm"})
+            said = read_until(primary, "nap .*running")
+            self.assertIn("Free slots", said)
+            self.gangway("cancel", job.stdout.strip())
+            read_until(primary, "no unfinished jobs")
+            if end:
+                os.write(primary, end)
+            else:
+                top.kill(signal.SIGINT)
+            self.assertEqual(top.wait(), code)
+            self.assertEqual(termios.tcgetattr(secondary), earlier)
+
     def test_explanations_are_wrapped_at_words(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")

@@ -1,4 +1,4 @@
-/* `gangway actor`: lists actors and ends an actor. */
+/* `gangway actor`: lists actors and removes an actor. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/listing.h"
@@ -38,14 +38,14 @@ static int find(struct gw_client *client, const char *text, uint64_t *job, struc
                   : 0;
 }
 
-static int kill_one(struct gw_client *client, const char *text, void *now, struct gw_error *error)
+static int remove_one(struct gw_client *client, const char *text, void *now, struct gw_error *error)
 {
     uint64_t job = 0;
     int rc = find(client, text, &job, error);
     return rc < 0 ? rc : gw_job_cancel(client, job, *(const bool *)now, error);
 }
 
-static int run_kill(int argc, char **argv)
+static int run_rm(int argc, char **argv)
 {
     bool now = false;
     const struct gw_option table[] = {
@@ -53,14 +53,14 @@ static int run_kill(int argc, char **argv)
         {0},
     };
     const struct gw_options options = {
-        .command = "actor kill",
+        .command = "actor rm",
         .arguments = "NAME|JOB...",
-        .summary = "End actors, even if clients hold them. Their calls fail.",
+        .summary = "End and remove actors, even if clients hold them. Their calls fail.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1000,
     };
-    return gw_cli_each(&options, argc, argv, kill_one, &now);
+    return gw_cli_each(&options, argc, argv, remove_one, &now);
 }
 
 static int run_list(int argc, char **argv)
@@ -90,7 +90,7 @@ static int run_list(int argc, char **argv)
 
 static const struct gw_cli_command verbs[] = {
     {"list", "list actors", run_list},
-    {"kill", "end an actor", run_kill},
+    {"rm", "end and remove an actor", run_rm},
     {NULL, NULL, NULL},
 };
 

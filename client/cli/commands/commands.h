@@ -7,6 +7,7 @@
 int gw_cli_up(int argc, char **argv);
 int gw_cli_down(int argc, char **argv);
 int gw_cli_status(int argc, char **argv);
+int gw_cli_top(int argc, char **argv);
 int gw_cli_submit(int argc, char **argv);
 int gw_cli_dispatch(int argc, char **argv);
 int gw_cli_jobs(int argc, char **argv);

@@ -1,4 +1,4 @@
-/* `gangway sync`: semaphores, locks, events, variables and queues from a shell. It can also delete
+/* `gangway sync`: semaphores, locks, events, variables and queues from a shell. It can also remove
  * an object that blocks others. A lock or a lease is held while a command runs. */
 #include "client/cli/commands/commands.h"
 
@@ -389,7 +389,7 @@ static int hold(const struct gw_options *options, const struct holding *holding,
     "is no such command. Signals are forwarded to COMMAND. The lease is\nreleased when COMMAND "   \
     "ends, or when this gangway dies, which also ends COMMAND\n(SIGTERM). GANGWAY_FENCE in its "   \
     "environment is the number of the lease; a later\nlease has a larger number. If the lease "    \
-    "was lost meanwhile (deleted, or the\nscheduler restarted), a message says so, and exit code " \
+    "was lost meanwhile (removed, or the\nscheduler restarted), a message says so, and exit code " \
     "0 becomes 1."
 
 static int run_lock(int argc, char **argv)
@@ -415,7 +415,7 @@ static int run_lease(int argc, char **argv)
     return hold(&options, &holding, argc, argv);
 }
 
-/* -- list, delete --------------------------------------------------------------------------------
+/* -- list, rm ------------------------------------------------------------------------------------
  */
 
 static int run_list(int argc, char **argv)
@@ -436,13 +436,13 @@ static int run_list(int argc, char **argv)
     return gw_listing_run(&listing, argc, argv);
 }
 
-static int run_delete(int argc, char **argv)
+static int run_rm(int argc, char **argv)
 {
     static const struct gw_option table[] = {{0}};
     const struct gw_options options = {
-        .command = "sync delete",
+        .command = "sync rm",
         .arguments = "KIND NAME",
-        .summary = "Delete a semaphore, lock, event, variable or queue with its contents.",
+        .summary = "Remove a semaphore, lock, event, variable or queue with its contents.",
         .details = "Waiting clients get an error, and leases become void.",
         .table = table,
         .arguments_min = 2,
@@ -469,7 +469,7 @@ int gw_cli_sync(int argc, char **argv)
         {"clear", "clear an event", run_clear},
         {"wait", "wait until an event is set", run_wait},
         {"close", "close a queue", run_close},
-        {"delete", "delete a semaphore, lock, event, variable or queue", run_delete},
+        {"rm", "remove a semaphore, lock, event, variable or queue", run_rm},
         {NULL, NULL, NULL},
     };
     return gw_cli_run_verb("sync", verbs, argc, argv);

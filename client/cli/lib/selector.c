@@ -578,6 +578,8 @@ int gw_selector_run(const struct gw_selector_command *command, int argc, char **
         return exit_code;
     exit_code =
         (command->by_number ? run_by_number : run_each)(command, client, &scope, argv + first);
+    if (exit_code == GW_EXIT_OK && command->end)
+        exit_code = command->end(client, command->arg);
     gw_client_close(client);
     return exit_code;
 }

@@ -88,6 +88,8 @@ struct gw_selector_command {
     int (*each)(struct gw_client *client, const struct gw_selected *job, void *arg);
     int (*task)(struct gw_client *client, const struct gw_selected_task *task,
                 void *arg); /* called if an argument is a task; NULL: only jobs are allowed */
+    int (*end)(struct gw_client *client,
+               void *arg); /* called after all jobs if no exit code was other than 0; or NULL */
     void *arg;
 };
 

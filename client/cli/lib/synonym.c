@@ -80,8 +80,15 @@ const struct gw_synonym gw_synonym_jobs[] = {
     {NULL, 0, {NULL}, NULL, false},
 };
 
+#define NO_TIMES                                                                                   \
+    "the output is stored without times: --tail N prints the last lines, and `gangway events "     \
+    "JOB` shows when attempts began and ended"
+
 const struct gw_synonym gw_synonym_logs[] = {
     {"lines", 'n', {NULL}, "type --tail N", false},
+    {"since", 0, {NULL}, NO_TIMES, false},
+    {"until", 0, {NULL}, NO_TIMES, false},
+    {"timestamps", 't', {NULL}, NO_TIMES, false},
     {"previous", 'p', {NULL}, "type --attempt N", false},
     {"container", 'c', {NULL}, "type JOB/TASK for a task, --rank R for a rank", false},
     {NULL, 0, {NULL}, NULL, false},
@@ -99,6 +106,9 @@ const struct gw_synonym gw_synonym_logs[] = {
 #define MPI                                                                                        \
     DISPATCH ", `gangway submit --slots N -- mpirun -n N PROGRAM` a program of MPI on one host"
 #define CANCEL "`gangway cancel JOB` ends jobs"
+#define REMOVALS                                                                                   \
+    "`gangway data rm`, `actor rm` and `sync rm` remove what has a name, `gangway cancel JOB` "    \
+    "ends a job"
 #define WORKERS "`gangway worker list` lists workers and their hosts"
 
 const char *gw_synonym_command(const char *name)
@@ -128,8 +138,7 @@ const char *gw_synonym_command(const char *name)
         {"history", JOBS},
         {"sacct", "`gangway jobs` lists jobs, `gangway events JOB` tells what became of one"},
         {"story", "`gangway events JOB` tells what became of a job"},
-        {"top", STATUS},
-        {"htop", STATUS},
+        {"htop", "`gangway top` shows the cluster and its jobs live"},
         {"info", STATUS},
         {"stat", STATUS},
         {"scontrol", "`gangway explain JOB` tells of a job, `gangway worker list` of workers"},
@@ -145,7 +154,8 @@ const char *gw_synonym_command(const char *name)
         {"scancel", CANCEL},
         {"qdel", CANCEL},
         {"kill", CANCEL},
-        {"rm", "`gangway data rm NAME` removes a result, `gangway cancel JOB` ends a job"},
+        {"rm", REMOVALS},
+        {"remove", REMOVALS},
         {"delete", CANCEL},
         {"log", "`gangway logs JOB` prints what a job wrote"},
         {"output", "`gangway logs JOB` prints what a job wrote"},
@@ -171,12 +181,11 @@ const char *gw_synonym_command(const char *name)
 const char *gw_synonym_verb(const char *name, size_t *at)
 {
     static const char *const verbs[][2] = {
-        {"ls", "list"},          {"ps", "list"},        {"show", "list"},     {"delete", "rm"},
-        {"del", "rm"},           {"remove", "rm"},      {"unpublish", "rm"},  {"kill", "rm"},
-        {"rm", "revoke"},        {"rm", "delete"},      {"delete", "revoke"}, {"cat", "get"},
-        {"add", "put"},          {"save", "put"},       {"login", "store"},   {"add", "create"},
-        {"new", "create"},       {"enable", "undrain"}, {"disable", "drain"}, {"cordon", "drain"},
-        {"uncordon", "undrain"},
+        {"ls", "list"},        {"ps", "list"},       {"show", "list"},    {"delete", "rm"},
+        {"del", "rm"},         {"remove", "rm"},     {"unpublish", "rm"}, {"kill", "rm"},
+        {"rm", "revoke"},      {"delete", "revoke"}, {"cat", "get"},      {"add", "put"},
+        {"save", "put"},       {"login", "store"},   {"add", "create"},   {"new", "create"},
+        {"enable", "undrain"}, {"disable", "drain"}, {"cordon", "drain"}, {"uncordon", "undrain"},
     };
     for (; *at < sizeof verbs / sizeof *verbs; ++*at)
         if (strcmp(verbs[*at][0], name) == 0)

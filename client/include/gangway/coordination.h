@@ -5,7 +5,7 @@
  * characters. Each kind has its own names. Any client may use the objects; a task uses them through
  * gw_task_client. While a task waits in one of these calls, it yields its slots to other tasks.
  *
- * A semaphore, a variable or a queue exists until gw_sync_delete (`gangway sync delete KIND NAME`)
+ * A semaphore, a variable or a queue exists until gw_sync_delete (`gangway sync rm KIND NAME`)
  * or the end of the scheduler. A lock exists while a client holds it or waits for it. An event
  * exists while it is set or a client waits for it.
  *
