@@ -7,6 +7,8 @@
  * are taken. */
 #include "client/deploy/gitignore.h"
 
+#include "graph/base/log.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -128,9 +130,9 @@ static int run(char *const *argv, struct gw_gitignore *list, int *code)
  * secret, so the user must know. */
 static void warn_of_no_git(const char *folder)
 {
-    fprintf(stderr,
-            "warning: git is not installed: files of %s that .gitignore excludes are shipped too\n",
-            folder);
+    gw_log_plain(GW_LOG_WARN, "warning: ",
+                 "git is not installed: files of %s that .gitignore excludes are shipped too",
+                 folder);
 }
 
 static int failed(struct gw_gitignore *list, int rc, int code, const char *folder,

@@ -3,6 +3,7 @@
 #include "client/submit/inline_folder.h"
 
 #include "client/submit/file_upload.h"
+#include "graph/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,8 +126,9 @@ void gw_inline_folder_close(struct gw_inline_folder *folder)
 {
     if (folder->back >= 0) {
         if (fchdir(folder->back) < 0)
-            fprintf(stderr, "gangway: cannot return to the earlier working folder: %s\n",
-                    strerror(errno));
+            gw_log_plain(GW_LOG_ERROR,
+                         "gangway: ", "cannot return to the earlier working folder: %s",
+                         strerror(errno));
         close(folder->back);
     }
     if (folder->path)

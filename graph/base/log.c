@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,12 +118,64 @@ static void line_out(const char *line, size_t bytes)
     }
 }
 
+/* -- Callback ------------------------------------------------------------------------------------
+ */
+
+static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER; /* held while the callback runs */
+static void (*print)(enum gw_log_level level, const char *text, void *arg);
+static void *print_arg;
+static _Atomic bool has_print;
+
+void gw_log_set(void (*to)(enum gw_log_level level, const char *text, void *arg), void *arg)
+{
+    (void)pthread_mutex_lock(&printing);
+    print = to;
+    print_arg = arg;
+    has_print = to != NULL;
+    (void)pthread_mutex_unlock(&printing);
+}
+
+/* Passes the message to the callback. Returns false if there is none. */
+static bool GW_PRINTF(2, 0) passed_on(enum gw_log_level level, const char *format, va_list args)
+{
+    char text[LINE_BYTES_MAX];
+    va_list copy;
+    if (!has_print)
+        return false;
+    va_copy(copy, args);
+    (void)vsnprintf(text, sizeof text, format, copy);
+    va_end(copy);
+    (void)pthread_mutex_lock(&printing);
+    const bool there = print != NULL;
+    if (there)
+        print(level, text, print_arg);
+    (void)pthread_mutex_unlock(&printing);
+    return there;
+}
+
+/* -- Lines ---------------------------------------------------------------------------------------
+ */
+
+/* Writes the text and a newline after the `at` bytes that the line has. */
+static void GW_PRINTF(3, 0) finish(char *line, size_t at, const char *format, va_list args)
+{
+    at = line_add(line, at, format, args);
+    if (at == LINE_BYTES_MAX - 1)
+        at--; /* room for the newline */
+    line[at++] = '\n';
+    line_out(line, at);
+}
+
 static void GW_PRINTF(2, 0) log_line(enum gw_log_level level, const char *format, va_list args)
 {
     if (level > level_max)
         return;
     int saved = errno;
     char line[LINE_BYTES_MAX];
+    if (passed_on(level, format, args)) {
+        errno = saved;
+        return;
+    }
     uint64_t wall_ns = gw_clock_wall_ns();
     time_t seconds = (time_t)(wall_ns / GW_NS_PER_S);
     struct tm utc;
@@ -133,11 +186,19 @@ static void GW_PRINTF(2, 0) log_line(enum gw_log_level level, const char *format
                           ".%03u %.64s %s: ", (unsigned)(wall_ns % GW_NS_PER_S / GW_NS_PER_MS),
                           process_name, level_names[level]);
     at += length > 0 ? (size_t)length : 0;
-    at = line_add(line, at, format, args);
-    if (at == LINE_BYTES_MAX - 1)
-        at--; /* room for the newline */
-    line[at++] = '\n';
-    line_out(line, at);
+    finish(line, at, format, args);
+    errno = saved;
+}
+
+void gw_log_plain(enum gw_log_level level, const char *before, const char *format, ...)
+{
+    char line[LINE_BYTES_MAX];
+    int saved = errno;
+    va_list args;
+    va_start(args, format);
+    if (!passed_on(level, format, args))
+        finish(line, (size_t)snprintf(line, sizeof line, "%.64s", before), format, args);
+    va_end(args);
     errno = saved;
 }
 

@@ -1,5 +1,5 @@
 /* Log lines of daemons and tools, written to stderr: "2026-01-01T00:00:00.000 scheduler info:
- * text".
+ * text", or passed to the callback of gw_log_set.
  *
  * Thread-safe. Each line is one write. The environment variable GANGWAY_LOG (error, warn, info,
  * debug) sets the level. The default is info for daemons and warn for other programs. */
@@ -8,11 +8,9 @@
 
 #include "graph/base/must.h"
 
-#include <gangway/error.h>
+#include <gangway/log.h>
 
 #include <stdint.h>
-
-enum gw_log_level { GW_LOG_ERROR, GW_LOG_WARN, GW_LOG_INFO, GW_LOG_DEBUG };
 
 /* gw_log_init sets the name of this process in its log lines (borrowed, must stay valid) and the
  * level that applies if GANGWAY_LOG is not set. Call it once, before other threads exist. */
@@ -32,5 +30,10 @@ void gw_log_error(const char *format, ...) GW_PRINTF(1, 2);
 void gw_log_warn(const char *format, ...) GW_PRINTF(1, 2);
 void gw_log_info(const char *format, ...) GW_PRINTF(1, 2);
 void gw_log_debug(const char *format, ...) GW_PRINTF(1, 2);
+
+/* gw_log_plain is for messages inside programs of users: on standard error the line begins with
+ * `before` in place of the time and the level. A callback (gw_log_set) gets the text alone. */
+void gw_log_plain(enum gw_log_level level, const char *before, const char *format, ...)
+    GW_PRINTF(3, 4);
 
 #endif

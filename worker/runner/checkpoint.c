@@ -2,6 +2,7 @@
  * file. The file of a gang has the number of its attempt in its name, and the scheduler tells the
  * next attempt which one is current. So an old attempt that was cut off and still writes does no
  * damage. In a gang the functions are collective, and only rank 0 uses the files. */
+#include "graph/base/log.h"
 #include "worker/runner/task.h"
 
 #include <dirent.h>
@@ -143,10 +144,10 @@ static int not_here(struct gw_task *task)
                             "more (`gangway restart` tries again)",
                             task->checkpoint_dir);
     if (task->rank == 0)
-        fprintf(stderr,
-                "gangway: THE CHECKPOINT IS LOST: it is not in %s, the worker that saved it is "
-                "lost or no longer has it, and there is no copy: starting from step 0\n",
-                task->checkpoint_dir);
+        gw_log_plain(GW_LOG_WARN, "gangway: ",
+                     "THE CHECKPOINT IS LOST: it is not in %s, the worker that saved it is lost or "
+                     "no longer has it, and there is no copy: starting from step 0",
+                     task->checkpoint_dir);
     task->checkpoint_from = 0;
     return 0;
 }
@@ -183,7 +184,7 @@ int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t 
     else
         rc = gw_checkpoint_copy(checkpoint, "state", state, bytes, &task->error);
     if (rc == 0 && gw_checkpoint_warning(checkpoint) && task->rank == 0)
-        fprintf(stderr, "gangway: %s\n", gw_checkpoint_warning(checkpoint));
+        gw_log_plain(GW_LOG_WARN, "gangway: ", "%s", gw_checkpoint_warning(checkpoint));
     if (rc == 0)
         *step = saved;
     gw_checkpoint_free(checkpoint);

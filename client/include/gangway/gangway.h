@@ -22,6 +22,7 @@
 #include <gangway/ddp.h>
 #include <gangway/error.h>
 #include <gangway/graph.h>
+#include <gangway/log.h>
 #include <gangway/optimizer.h>
 #include <gangway/range.h>
 #include <gangway/replica.h>

@@ -114,6 +114,40 @@ static void other_writers_continue_in_the_new_log_file(void **state)
     free(text);
 }
 
+static char printed[256];
+
+static void print(enum gw_log_level level, const char *text, void *arg)
+{
+    (void)snprintf(printed + strlen(printed), sizeof printed - strlen(printed), "%s%d:%s;",
+                   (const char *)arg, (int)level, text);
+}
+
+static void callback_gets_messages_in_place_of_stderr(void **state)
+{
+    char *text = malloc(TEXT_BYTES);
+    (void)state;
+    assert_non_null(text);
+    log_to(path, O_APPEND | O_TRUNC);
+    *printed = 0;
+    gw_log_set(print, "a");
+    gw_log_warn("line %d", 1);
+    gw_log_debug("below the level");
+    gw_log_plain(GW_LOG_ERROR, "gangway: ", "line %d", 2);
+    gw_log_set(print, "b");
+    gw_log_info("%s", "line 3");
+    assert_string_equal(printed, "a1:line 1;a0:line 2;b2:line 3;");
+    assert_int_equal(content(path, text), 0);
+    gw_log_set(NULL, NULL);
+    gw_log_plain(GW_LOG_WARN, "warning: ", "line %d", 4);
+    assert_true(content(path, text) > 0);
+    assert_string_equal(text, "warning: line 4\n");
+    gw_log_warn("line 5");
+    (void)content(path, text);
+    assert_non_null(strstr(text, " tester warn: line 5\n"));
+    assert_string_equal(printed, "a1:line 1;a0:line 2;b2:line 3;");
+    free(text);
+}
+
 static void log_is_truncated_if_rotation_fails(void **state)
 {
     struct stat stats;
@@ -149,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(full_log_file_is_rotated),
         TEST(other_writers_continue_in_the_new_log_file),
+        TEST(callback_gets_messages_in_place_of_stderr),
         TEST(log_is_truncated_if_rotation_fails),
         TEST(log_without_append_mode_is_not_rotated),
     };
