@@ -4,6 +4,7 @@
 #include "client/cli/commands/manual.h"
 #include "client/cli/lib/options.h"
 #include "client/cli/lib/synonym.h"
+#include "client/cli/lib/units.h"
 #include "worker/companion/companion.h"
 #include "worker/net/worker.h"
 #include "worker/supervisor/supervisor.h"
@@ -79,6 +80,7 @@ static void print_commands(FILE *out)
     for (const struct gw_cli_exit_code *code = gw_cli_exit_codes; code->text; code++)
         fprintf(out, "%s%d %s", code->code ? ", " : "", code->code, code->text);
     fprintf(out, ".\ndispatch, submit, wait and exec exit with the exit code of the task.\n");
+    fprintf(out, "\n%s", gw_units_help);
 }
 
 static const struct gw_cli_command *find_command(const char *name)

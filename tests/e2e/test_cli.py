@@ -255,22 +255,38 @@ class CommandLine(e2e.Case):
         self.gangway("submit", "--after", "one,two", "--", "true", rc=1)
         self.gangway("submit", "--after-any", "one,two", "--", "true")
 
-    def test_time_limit_of_0_means_what_the_help_says(self):
+    def test_time_limits_of_0_and_none_mean_what_the_help_says(self):
         """The behaviour matches the help texts."""
-        self.up("--slots", "1", "--idle-stop", "0")
-        for command, words in (("wait", "124; 0: no limit"), ("submit", "124;0: no limit"),
-                               ("up", "(default: 0, never)"), ("scheduler", "(default: 0, never)"),
-                               ("sync get", "0: try once"), ("sync lock", "0: try once")):
+        self.up("--slots", "1", "--idle-stop", "none", "--file-cache", "none", "--keep-files",
+                "none", "--checkpoint-max", "none", "--log-max", "none", "--orphan-timeout",
+                "none", "--pure-keep", "none", "--scatter-memory", "none", "--memory-pause",
+                "none")
+        self.assertIn("Every limit accepts `none`", self.gangway("help").stdout)
+        for command, words in (("wait", "124; 0: check once"), ("submit", "124; default: none"),
+                               ("up", "30m (default: none)"), ("sync get", "0: try once"),
+                               ("scheduler", "30m (default: none)"),
+                               ("sync lock", "0: try once")):
             said = self.gangway(*command.split(), "--help").stdout
             self.assertIn(words.replace(" ", ""), re.sub(r"\s", "", said))
         fifo = self.fifo()
         job = self.gangway("submit", "-d", "--time-limit", "0", "--inactivity-timeout", "0",
                            "--", "sh", "-c", f"read line < {fifo}; exit $line").stdout.strip()
-        waiting = self.start(e2e.BINARY, "wait", "--timeout", "0", job)
+        waiting = self.start(e2e.BINARY, "wait", "--timeout", "none", job)
+        self.gangway("wait", "--timeout", "0", job, rc=124)
         self.gangway("sync", "get", "queue", "none", "--timeout", "0", rc=124)
+        self.gangway("up", "--log-max", "0", rc=2)
+        self.assertEqual(len(self.gangway_json("jobs", "--limit", "none")), 1)
+        self.assertEqual(len(self.gangway_json("tasks", job, "--limit", "none")), 1)
         with open(fifo, "w", encoding="utf-8") as f:
             f.write("5\n")
         self.assertEqual(waiting.wait(), 5)
+        self.gangway("submit", "--time-limit", "none", "--inactivity-timeout", "none", "--grace",
+                     "none", "--max-worker-losses", "none", "--", "true")
+        many = self.write("many", json.dumps([{"argv": ["true"], "options": {
+            "time-limit": "none", "grace": "none", "max-worker-losses": "none"}}]))
+        self.gangway("submit", "--from-json", many)
+        self.gangway("dispatch", "--hang-timeout", "none", "--min-ranks", "1",
+                     "--full-wait", "none", "--max-preemptions", "none", "--", "true")
 
     def test_up_starts_and_down_ends_a_cluster(self):
         self.assertIn("unknown option '--up'", self.gangway("--up", rc=2).stderr)

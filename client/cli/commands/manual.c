@@ -6,6 +6,7 @@
 
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/options.h"
+#include "client/cli/lib/units.h"
 
 #include <gangway/gangway.h>
 #include <stdio.h>
@@ -258,7 +259,9 @@ static void ask(const struct gw_cli_command *command, const char *verb)
 static void print_commands(const struct gw_cli_command *commands)
 {
     puts(".SH COMMANDS\n"
-         "Each command has \\fB\\-h\\fR, \\fB\\-\\-help\\fR: its part of this page.");
+         "Each command has \\fB\\-h\\fR, \\fB\\-\\-help\\fR: its part of this page.\n"
+         ".PP");
+    print_lines(gw_units_help);
     gw_options_show_by(print_command);
     gw_cli_show_verbs_by(print_verbs);
     for (const struct gw_cli_command *command = commands; command->name; command++) {

@@ -166,8 +166,12 @@ static int run(const struct verb *verb, int argc, char **argv)
     int first, exit_code, rc = 0;
     if (verb->waits)
         table[options++] = (struct gw_option){
-            "timeout",           0,      GW_OPTION_DURATION,
-            &request.timeout_ns, "TIME", "wait at most this long (exit code 124; 0: try once)"};
+            "timeout",
+            0,
+            GW_OPTION_TIMEOUT,
+            &request.timeout_ns,
+            "TIME",
+            "wait at most this long (exit code 124; 0: try once;\ndefault: none)"};
     if (verb->takes) {
         table[options++] = (struct gw_option){
             "text", 0, GW_OPTION_FLAG, &text, NULL, "take VALUE as text, even if it is JSON"};
@@ -361,8 +365,8 @@ static int hold(const struct gw_options *options, const struct holding *holding,
 {
     uint64_t timeout_ns = UINT64_MAX, fence;
     const struct gw_option table[] = {
-        {"timeout", 0, GW_OPTION_DURATION, &timeout_ns, "TIME",
-         "wait at most this long (exit code 124; 0: try once)"},
+        {"timeout", 0, GW_OPTION_TIMEOUT, &timeout_ns, "TIME",
+         "wait at most this long (exit code 124; 0: try once;\ndefault: none)"},
         {0},
     };
     struct gw_options with = *options;

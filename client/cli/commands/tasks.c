@@ -165,6 +165,7 @@ static int check(struct shown *shown, struct gw_error *error)
     if (shown->all && shown->limit)
         return gw_error_set(error, GW_EINVAL,
                             "--all and --limit contradict each other: give one of them");
+    shown->all = shown->all || shown->limit == UINT32_MAX;
     shown->limit = shown->limit ? shown->limit : LIMIT;
     int rc = check_state(shown->state, error);
     return rc == 0 && shown->job ? gw_selector_task_check(shown->job, error) : rc;
@@ -181,8 +182,8 @@ int gw_cli_tasks(int argc, char **argv)
         {"results", 0, GW_OPTION_FLAG, &shown.results, NULL,
          "show how each task ended: exit code, time, latest\n"
          "metrics, and its result if it is small"},
-        {"limit", 0, GW_OPTION_COUNT, &shown.limit, "N", "show at most N tasks (default: 5000)"},
-        {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "show all"},
+        {"limit", 0, GW_OPTION_LIMIT, &shown.limit, "N", "show at most N tasks (default: 5000)"},
+        {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "show all, as --limit none"},
         {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL, "repeat every 2 seconds, until Ctrl-C"},
         {"json", 0, GW_OPTION_FLAG, &shown.json, NULL, "print JSON"},
         {0},

@@ -19,7 +19,7 @@ struct end {
 };
 
 struct waiting {
-    uint64_t timeout_ns, begin_ns; /* timeout_ns 0: no timeout; begin_ns 0: not started */
+    uint64_t timeout_ns, begin_ns; /* UINT64_MAX: no timeout; begin_ns 0: not started */
     bool json, any;
     /* With --any: */
     struct gw_client *client;
@@ -36,7 +36,7 @@ static struct end wait_end(struct gw_client *client, uint64_t job, const struct 
 {
     struct end end = {.job = job};
     uint64_t passed_ns = gw_clock_now_ns() - waiting->begin_ns;
-    uint64_t left_ns = waiting->timeout_ns == 0          ? UINT64_MAX
+    uint64_t left_ns = waiting->timeout_ns == UINT64_MAX ? UINT64_MAX
                        : passed_ns < waiting->timeout_ns ? waiting->timeout_ns - passed_ns
                                                          : 0;
     end.rc = gw_job_wait(client, job, left_ns, &end.exit_code, &end.error);
@@ -161,15 +161,16 @@ static int wait_one(struct gw_client *client, const struct gw_selected *job, voi
 
 int gw_cli_wait(int argc, char **argv)
 {
-    struct waiting waiting = {.lock = PTHREAD_MUTEX_INITIALIZER,
+    struct waiting waiting = {.timeout_ns = UINT64_MAX,
+                              .lock = PTHREAD_MUTEX_INITIALIZER,
                               .changed = PTHREAD_COND_INITIALIZER};
     const struct gw_option table[] = {
         {"any", 0, GW_OPTION_FLAG, &waiting.any, NULL,
          "wait until one of the jobs has ended: print its\n"
          "number, and exit with its exit code"},
-        {"timeout", 0, GW_OPTION_DURATION, &waiting.timeout_ns, "TIME",
-         "wait at most this long (exit code 124; 0: no\n"
-         "limit)"},
+        {"timeout", 0, GW_OPTION_TIMEOUT, &waiting.timeout_ns, "TIME",
+         "wait at most this long (exit code 124; 0: check\n"
+         "once; default: none)"},
         {"json", 0, GW_OPTION_FLAG, &waiting.json, NULL, "print one line of JSON for each"},
         {0},
     };

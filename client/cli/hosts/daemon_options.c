@@ -10,25 +10,25 @@ struct gw_option *gw_daemon_options_table(struct gw_daemon_options *options)
 {
     const struct gw_option rows[] = {
         GW_OPTION_TABLE(gw_memory_options_table(&options->memory)),
-        {"file-cache", 0, GW_OPTION_SIZE, &options->file_cache_bytes, "SIZE",
-         "size of the cache of shipped files (4G, also for\n"
-         "0): the scheduler has those of all jobs, a worker\n"
+        {"file-cache", 0, GW_OPTION_CAP, &options->file_cache_bytes, "SIZE",
+         "size of the cache of shipped files (default: 4G):\n"
+         "the scheduler has those of all jobs, a worker\n"
          "those that it used last"},
         {"keep-files", 0, GW_OPTION_ROOM, &options->keep_files_bytes, "SIZE",
          "size of the files that each worker stores for\n"
-         "`gangway get`, left by tasks with --ship (4G; 0:\n"
-         "none)"},
-        {"checkpoint-max", 0, GW_OPTION_SIZE, &options->transfer_bytes_max, "SIZE",
+         "`gangway get`, left by tasks with --ship (default:\n"
+         "4G; 0: store nothing)"},
+        {"checkpoint-max", 0, GW_OPTION_CAP, &options->transfer_bytes_max, "SIZE",
          "checkpoints up to this size are copied to other\n"
-         "hosts (8G, also for 0)"},
-        {"log-max", 0, GW_OPTION_SIZE, &options->log_max_bytes, "SIZE",
+         "hosts (default: 8G)"},
+        {"log-max", 0, GW_OPTION_CAP, &options->log_max_bytes, "SIZE",
          "size at which a log (stderr, if it is a file\n"
          "opened for appending) begins anew; the previous\n"
-         "log is kept as .1 (64M, also for 0)"},
-        {"orphan-timeout", 0, GW_OPTION_DURATION, &options->orphan_ns, "TIME",
+         "log is kept as .1 (default: 64M)"},
+        {"orphan-timeout", 0, GW_OPTION_DELAY, &options->orphan_ns, "TIME",
          "if the scheduler dies, running tasks go on for\n"
-         "this long, until its next start (10m; 0: they end\n"
-         "too)"},
+         "this long, until its next start (default: 10m; 0:\n"
+         "they end too)"},
         {0},
     };
     static_assert(sizeof rows == sizeof options->rows, "all rows");

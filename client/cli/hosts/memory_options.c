@@ -22,16 +22,15 @@ struct gw_option *gw_memory_options_table(struct gw_memory_options *options)
          "memory of the machine or of its cgroup (default)"},
         {"memory-target", 0, GW_OPTION_TEXT, &options->lines[0], "F",
          "write results to disk if they use more than this\n"
-         "fraction of the limit (default: 0.6; 0: never)"},
+         "fraction of the limit (default: 0.6; none: never)"},
         {"memory-spill", 0, GW_OPTION_TEXT, &options->lines[1], "F",
          "also write results to disk if all memory in use\n"
-         "exceeds this fraction (default: 0.7; 0: never)"},
+         "exceeds this fraction (default: 0.7; none: never)"},
         {"memory-pause", 0, GW_OPTION_TEXT, &options->lines[2], "F",
-         "start no task above this fraction (default: 0.8;\n"
-         "0: no limit)"},
+         "start no task above this fraction (default: 0.8)"},
         {"memory-terminate", 0, GW_OPTION_TEXT, &options->lines[3], "F",
          "kill the largest process above this fraction\n"
-         "(default: 0.95; 0: never)"},
+         "(default: 0.95; none: never)"},
         {"spill-dir", 0, GW_OPTION_TEXT, &options->spill_dir, "DIR",
          "folder for results on disk (default: the\n"
          "cluster's folder, or /var/tmp)"},
@@ -90,11 +89,14 @@ int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_l
         char *end;
         if (!options->lines[i])
             continue;
+        if (gw_units_is_none(options->lines[i]))
+            options->lines[i] = "0";
         double part = strtod(options->lines[i], &end);
         if (end == options->lines[i] || *end || !(part >= 0 && part <= 1))
-            return gw_error_set(error, GW_EINVAL,
-                                "--memory-%s %s is not a fraction of the limit from 0 (off) to 1",
-                                names[i], options->lines[i]);
+            return gw_error_set(
+                error, GW_EINVAL,
+                "--memory-%s %s is not a fraction of the limit from 0 to 1, or none", names[i],
+                options->lines[i]);
         *values[i] = (uint32_t)(part * 1000 + 0.5);
         if (part > 0 && !*values[i])
             *values[i] = 1;

@@ -25,14 +25,13 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
          "log says how), and start without its jobs"},
         {"idle-stop", 0, GW_OPTION_DURATION, &options->idle_stop_ns, "TIME",
          "end the cluster if it was unused for this long,\n"
-         "like 30m (default: 0, never)"},
+         "like 30m (default: none)"},
         {"pure-keep", 0, GW_OPTION_ROOM, &options->pure_keep_bytes, "SIZE",
          "size of stored results of pure tasks that no task\n"
-         "needs now (64M; 0: none)"},
-        {"scatter-memory", 0, GW_OPTION_SIZE, &options->scatter_memory_bytes, "SIZE",
+         "needs now (default: 64M; 0: store nothing)"},
+        {"scatter-memory", 0, GW_OPTION_CAP, &options->scatter_memory_bytes, "SIZE",
          "memory of the scheduler for scattered values\n"
-         "(default, also for 0: half of this machine's\n"
-         "memory)"},
+         "(default: half of this machine's memory)"},
         {0},
     };
     static_assert(sizeof rows == sizeof options->rows, "all rows");

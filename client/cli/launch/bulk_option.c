@@ -74,11 +74,11 @@ static const char *const takes_texts[] = {
     [COUNT] = "a number from 0 on",
     [TRIES] = "a number from 0 to 255",
     [FROM_1] = "a number from 1 on",
-    [BUDGET] = "a number from 0 on",
+    [BUDGET] = "a number from 0 on, or \"none\"",
     [PRIORITY] = "a number",
-    [TIME] = "seconds, or a text like \"1h30m\" or \"1:30:00\"",
-    [DELAY] = "seconds, or a text like \"1h30m\" or \"1:30:00\"",
-    [PATIENCE] = "seconds, or a text like \"1h30m\" or \"1:30:00\"",
+    [TIME] = "seconds, or a text like \"1h30m\", \"1:30:00\" or \"none\"",
+    [DELAY] = "seconds, or a text like \"1h30m\", \"1:30:00\" or \"none\"",
+    [PATIENCE] = "seconds, or a text like \"1h30m\", \"1:30:00\" or \"none\"",
     [SIZE] = "bytes, or a text like \"8G\"",
     [FLAG] = "true or false",
     [GPUS] = "how many GPUs (2), a fraction of one (0.5), or \"any\"",
@@ -105,6 +105,10 @@ static int number_of(const json_t *value, uint64_t most, uint64_t *number)
 static int set_count(uint32_t *count, enum kind kind, const json_t *value)
 {
     uint64_t n = 0;
+    if (kind == BUDGET && json_is_string(value) && gw_units_is_none(json_string_value(value))) {
+        *count = INT32_MAX;
+        return 0;
+    }
     int rc = number_of(value, kind == TRIES ? UINT8_MAX : INT32_MAX, &n);
     if (rc == 0 && n == 0 && kind == FROM_1)
         rc = GW_EINVAL;
@@ -128,7 +132,10 @@ static int set_amount(uint64_t *amount, enum kind kind, const json_t *value)
     int rc;
     if (!json_is_string(value))
         rc = number_of(value, UINT64_MAX / 1000000000, &n);
-    else if (kind == SIZE)
+    else if (gw_units_is_none(json_string_value(value))) {
+        *amount = kind == DELAY ? GW_UNITS_NONE : kind == PATIENCE ? UINT64_MAX : 0;
+        return 0;
+    } else if (kind == SIZE)
         rc = gw_units_parse_size(json_string_value(value), &n);
     else
         rc = gw_units_parse_duration(json_string_value(value), &n);

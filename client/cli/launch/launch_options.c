@@ -37,8 +37,8 @@ struct table {
     "is returned. The first Ctrl-C ends the command gently, the second at once. The\n"             \
     "command (in a gang rank 0) reads standard input unless that is a terminal: in a\n"            \
     "shell loop that reads lines, use --stdin none, or the command reads the other\n"              \
-    "lines. `submit --pty` gives the command a terminal. A TIME is 90 (seconds),\n"                \
-    "1h30m or 1:30:00."
+    "lines. `submit --pty` gives the command a terminal. `gangway help` says\n"                    \
+    "how a TIME, a SIZE and no limit (`none`) are written."
 static const char details[] = DETAILS;
 static const char priority_help[] = "tasks with a higher priority start first\n"
                                     "(default: 0; if there are several users, only an\n"
@@ -108,7 +108,7 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
          "end the gang if a rank is stopped for this long,\n"
          "or if ranks with functions wait in different\n"
          "places; the error names the ranks (default: 10m;\n"
-         "0: never). For commands see also\n"
+         "0 is none). For commands see also\n"
          "--inactivity-timeout"},
         {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
         {"hosts", 'H', GW_OPTION_LIST, &launch->nodes.hosts, "HOST:N,...",
@@ -253,10 +253,10 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "(default: the first that the worker has)"},
         {"time-limit", 0, GW_OPTION_DURATION, &task->time_limit_ns, "TIME",
          "kill the task if it runs longer (exit code 124;\n"
-         "0: no limit); --time TIME is the same"},
+         "default: none; 0 is none); --time is the same"},
         {"inactivity-timeout", 0, GW_OPTION_DURATION, &task->inactivity_timeout_ns, "TIME",
          "kill the task if it writes no output for this\n"
-         "long (exit code 124; 0: no limit)"},
+         "long (exit code 124; default: none; 0 is none)"},
         {"annotate", 0, GW_OPTION_TEXTS, &launch->annotations, "NAME=VALUE",
          "annotation for listings (`gangway jobs --where`);\n"
          "may be given several times"},
@@ -274,7 +274,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
                       : "number of times to run again after a failure"},
         {"backoff", 0, GW_OPTION_DURATION, &task->backoff_ns, "TIME",
          "pause before the second attempt; doubled before\n"
-         "each further attempt, up to 5m (default: 0, none)"},
+         "each further attempt, up to 5m (default: 0)"},
         {"max-worker-losses", 0, GW_OPTION_BUDGET, &task->worker_losses_max, "N",
          "number of times to run again if its worker is\n"
          "lost (default: 9; 0: never)"},

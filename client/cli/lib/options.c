@@ -143,15 +143,20 @@ static int parse_integer(const struct gw_options *options, const struct gw_optio
 static int store_duration(const struct gw_options *options, const struct gw_option *option,
                           const char *text)
 {
-    uint64_t duration_ns;
-    int rc = gw_units_parse_duration(text, &duration_ns);
+    uint64_t duration_ns = 0;
+    const bool none = gw_units_is_none(text);
+    int rc = none ? 0 : gw_units_parse_duration(text, &duration_ns);
     if (rc == GW_ELIMIT)
         return usage_error(options, "--%s %s: the maximum is 104166d", option->name, text);
     if (rc < 0)
         return usage_error(options, "--%s %s: not a duration like 90 (seconds), 1h30m or 1:30:00",
                            option->name, text);
-    if (duration_ns == 0 && option->kind != GW_OPTION_DURATION)
-        duration_ns = option->kind == GW_OPTION_DELAY ? 1 : UINT64_MAX;
+    const bool zero = duration_ns == 0;
+    if (option->kind == GW_OPTION_DELAY && zero)
+        duration_ns = none ? GW_UNITS_NONE : 1;
+    else if ((option->kind == GW_OPTION_PATIENCE && zero) ||
+             (option->kind == GW_OPTION_TIMEOUT && none))
+        duration_ns = UINT64_MAX;
     *(uint64_t *)option->into = duration_ns;
     return 0;
 }
@@ -159,14 +164,20 @@ static int store_duration(const struct gw_options *options, const struct gw_opti
 static int store_size(const struct gw_options *options, const struct gw_option *option,
                       const char *text)
 {
-    uint64_t bytes;
-    int rc = gw_units_parse_size(text, &bytes);
+    uint64_t bytes = 0;
+    const bool none = gw_units_is_none(text);
+    int rc = none ? 0 : gw_units_parse_size(text, &bytes);
     if (rc == GW_ELIMIT)
         return usage_error(options, "--%s %s: the maximum is 7993P", option->name, text);
     if (rc < 0)
         return usage_error(options, "--%s %s: not a size like 100, 64M or 1.5G", option->name,
                            text);
-    *(uint64_t *)option->into = bytes == 0 && option->kind == GW_OPTION_ROOM ? 1 : bytes;
+    if (bytes == 0 && !none && option->kind == GW_OPTION_CAP)
+        return usage_error(options, "--%s %s: the minimum is 1 byte, or none for no limit",
+                           option->name, text);
+    if (bytes == 0 && option->kind != GW_OPTION_SIZE)
+        bytes = none ? GW_UNITS_NONE : 1;
+    *(uint64_t *)option->into = bytes;
     return 0;
 }
 
@@ -205,11 +216,17 @@ static int store(const struct gw_options *options, const struct gw_option *optio
         if (code == 0)
             *(uint32_t *)option->into = (uint32_t)number;
         return code;
-    case GW_OPTION_COUNT:
+    case GW_OPTION_LIMIT:
     case GW_OPTION_BUDGET:
-        code =
-            parse_integer(options, option, text,
-                          (const long long[]){option->kind == GW_OPTION_COUNT, INT32_MAX}, &number);
+        if (gw_units_is_none(text)) {
+            *(uint32_t *)option->into = option->kind == GW_OPTION_LIMIT ? UINT32_MAX : INT32_MAX;
+            return 0;
+        }
+        /* fall through */
+    case GW_OPTION_COUNT:
+        code = parse_integer(options, option, text,
+                             (const long long[]){option->kind != GW_OPTION_BUDGET, INT32_MAX},
+                             &number);
         if (code == 0)
             *(uint32_t *)option->into = number ? (uint32_t)number : UINT32_MAX;
         return code;
@@ -221,9 +238,11 @@ static int store(const struct gw_options *options, const struct gw_option *optio
         return code;
     case GW_OPTION_DURATION:
     case GW_OPTION_DELAY:
+    case GW_OPTION_TIMEOUT:
     case GW_OPTION_PATIENCE:
         return store_duration(options, option, text);
     case GW_OPTION_SIZE:
+    case GW_OPTION_CAP:
     case GW_OPTION_ROOM:
         return store_size(options, option, text);
     case GW_OPTION_ROWS:

@@ -1,4 +1,6 @@
-/* Options of subcommands, from one table that also contains their help. */
+/* Options of subcommands, from one table that also contains their help.
+ *
+ * Each limit accepts the word `none`: no limit. The kinds below say what `none` is stored as. */
 #ifndef GW_CLI_OPTIONS_H
 #define GW_CLI_OPTIONS_H
 
@@ -9,20 +11,25 @@
 struct gw_synonym;
 
 enum gw_option_kind {
-    GW_OPTION_FLAG,   /* bool */
-    GW_OPTION_TEXT,   /* const char *, borrowed from argv */
-    GW_OPTION_LIST,   /* const char *: a list of names with commas; may be given only once */
-    GW_OPTION_TEXTS,  /* struct gw_option_texts; may be given several times */
-    GW_OPTION_U32,    /* uint32_t */
-    GW_OPTION_COUNT,  /* uint32_t, at least 1; 0 means that the option was not given */
-    GW_OPTION_BUDGET, /* uint32_t; "0" is stored as UINT32_MAX (none), because 0 means not given */
-    GW_OPTION_I32,    /* int32_t */
-    GW_OPTION_DURATION, /* uint64_t of nanoseconds: 90, 1h30m, 500ms */
-    GW_OPTION_DELAY, /* uint64_t of nanoseconds; "0" is stored as 1 (at once), because 0 means not
-                        given */
-    GW_OPTION_PATIENCE, /* uint64_t of nanoseconds; "0" is stored as UINT64_MAX (no limit) */
-    GW_OPTION_SIZE,     /* uint64_t of bytes: 100, 64M, 1.5G */
-    GW_OPTION_ROOM, /* uint64_t of bytes; "0" is stored as 1 (no room), because 0 means not given */
+    GW_OPTION_FLAG,     /* bool */
+    GW_OPTION_TEXT,     /* const char *, borrowed from argv */
+    GW_OPTION_LIST,     /* const char *: a list of names with commas; may be given only once */
+    GW_OPTION_TEXTS,    /* struct gw_option_texts; may be given several times */
+    GW_OPTION_U32,      /* uint32_t */
+    GW_OPTION_COUNT,    /* uint32_t, at least 1; 0 means that the option was not given */
+    GW_OPTION_LIMIT,    /* uint32_t, at least 1; `none`: UINT32_MAX; 0: not given */
+    GW_OPTION_BUDGET,   /* uint32_t; "0" is stored as UINT32_MAX, because 0 means not given; `none`:
+                           INT32_MAX */
+    GW_OPTION_I32,      /* int32_t */
+    GW_OPTION_DURATION, /* uint64_t of nanoseconds: 90, 1h30m, 500ms; `none`: 0 */
+    GW_OPTION_DELAY,   /* uint64_t of nanoseconds; "0" is stored as 1 (at once), because 0 means not
+                          given; `none`: GW_UNITS_NONE */
+    GW_OPTION_TIMEOUT, /* uint64_t of nanoseconds; `none`: UINT64_MAX */
+    GW_OPTION_PATIENCE, /* uint64_t of nanoseconds; "0" and `none`: UINT64_MAX */
+    GW_OPTION_SIZE,     /* uint64_t of bytes: 100, 64M, 1.5G; `none`: 0 */
+    GW_OPTION_CAP,      /* uint64_t of bytes, at least 1; `none`: GW_UNITS_NONE; 0: not given */
+    GW_OPTION_ROOM, /* uint64_t of bytes; "0" is stored as 1 (no room), because 0 means not given;
+                       `none`: GW_UNITS_NONE */
     GW_OPTION_ROWS, /* not an option: inserts the rows of another table (GW_OPTION_TABLE) */
 };
 

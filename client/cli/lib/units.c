@@ -11,6 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char gw_units_help[] =
+    "A TIME is 90 (seconds), 1h30m, 500ms, 1:30:00 (H:M:S), 90:00 (M:S) or 1-12:00\n"
+    "(D-H:M). A SIZE is 100 (bytes), 64M or 1.5G. Every limit accepts `none`: no\n"
+    "limit. 0 is nothing, or at once, unless the help of the option says otherwise.\n";
+
+bool gw_units_is_none(const char *text)
+{
+    return strcmp(text, "none") == 0;
+}
+
 struct unit {
     const char *name;
     double factor;

@@ -2,8 +2,19 @@
 #ifndef GW_CLI_UNITS_H
 #define GW_CLI_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A limit of nanoseconds or bytes that is never reached, and that every daemon can parse. */
+#define GW_UNITS_NONE (UINT64_C(1) << 61)
+
+/* gw_units_is_none returns true for `none`, with which every limit can be given as no limit. */
+bool gw_units_is_none(const char *text);
+
+/* gw_units_help says how durations, sizes and limits are written, in lines of at most 80 columns.
+ */
+extern const char gw_units_help[];
 
 /* gw_units_parse_duration parses "90" (seconds), "1.5s", "500ms", "1h30m", "2d", and the forms of
  * Slurm: "M:S", "H:M:S", "D-H", "D-H:M", "D-H:M:S". The result is in nanoseconds. Returns 0,

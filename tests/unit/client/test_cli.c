@@ -153,6 +153,44 @@ static bool parse(struct parsed *parsed, int arguments, bool command_line, char 
                             &parsed->exit_code);
 }
 
+/* `none` is no limit, in every kind of limit, and 0 is what the kind says. */
+static void every_kind_of_limit_accepts_none(void **state)
+{
+    static const struct {
+        enum gw_option_kind kind;
+        uint64_t none, zero; /* zero UINT64_MAX - 1: 0 is refused */
+    } kinds[] = {
+        {GW_OPTION_LIMIT, UINT32_MAX, UINT64_MAX - 1},
+        {GW_OPTION_BUDGET, INT32_MAX, UINT32_MAX},
+        {GW_OPTION_DURATION, 0, 0},
+        {GW_OPTION_DELAY, GW_UNITS_NONE, 1},
+        {GW_OPTION_TIMEOUT, UINT64_MAX, 0},
+        {GW_OPTION_PATIENCE, UINT64_MAX, UINT64_MAX},
+        {GW_OPTION_SIZE, 0, 0},
+        {GW_OPTION_CAP, GW_UNITS_NONE, UINT64_MAX - 1},
+        {GW_OPTION_ROOM, GW_UNITS_NONE, 1},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (int zero = 0; zero < 2; zero++) {
+            union {
+                uint32_t narrow;
+                uint64_t wide;
+            } stored = {.wide = 0};
+            const struct gw_option table[] = {{"limit", 0, kinds[i].kind, &stored, "L", "a limit"},
+                                              {0}};
+            const struct gw_options options = {
+                .command = "test", .arguments = "", .summary = "Test.", .table = table};
+            char name[] = "test", option[] = "--limit", none[] = "none", nought[] = "0";
+            char *argv[] = {name, option, zero ? nought : none, NULL};
+            const uint64_t wanted = zero ? kinds[i].zero : kinds[i].none;
+            int first, exit_code;
+            const bool accepted = gw_options_parse(&options, 3, argv, &first, &exit_code);
+            assert_int_equal(accepted, wanted != UINT64_MAX - 1);
+            if (accepted)
+                assert_int_equal(stored.wide, wanted);
+        }
+}
+
 static void options_parse_in_long_and_short_form(void **state)
 {
     struct parsed p;
@@ -547,6 +585,7 @@ int main(void)
         cmocka_unit_test(durations_print_with_suitable_units),
         cmocka_unit_test(size_parser_accepts_units_and_refuses_overflow),
         cmocka_unit_test(range_parser_accepts_lists_and_refuses_bad_syntax),
+        cmocka_unit_test(every_kind_of_limit_accepts_none),
         cmocka_unit_test(options_parse_in_long_and_short_form),
         cmocka_unit_test(arguments_are_collected_from_between_options),
         cmocka_unit_test(options_after_the_command_belong_to_the_command),
