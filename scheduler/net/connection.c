@@ -94,12 +94,14 @@ static void send_as_is(struct gw_connection *connection, const struct gw_message
         rc = gw_link_send_copies(connection->link, message, fds, count);
     if (rc == GW_ELIMIT && !connection->broken && count) {
         struct gw_error error;
-        gw_error_set(&error, rc, "the scheduler is out of file descriptors");
+        gw_error_set(&error, rc,
+                     "the scheduler has as many files open as it may: start it with a higher limit "
+                     "(ulimit -n)");
         gw_log_error("%s", error.text);
         gw_connection_refuse(connection, &error);
     } else if (rc < 0) {
-        gw_log_error("message %s was not sent: %s", gw_message_name(message->type),
-                     gw_error_text(rc));
+        gw_log_error("cannot send message %s to a client or worker: %s",
+                     gw_message_name(message->type), gw_error_text(rc));
         gw_connection_end(connection);
     } else if (connection->broken) {
         return;

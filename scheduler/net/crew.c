@@ -98,7 +98,7 @@ static void member_on_restart(uv_timer_t *timer)
 
 static void member_restart_later(struct member *member)
 {
-    gw_log_warn("restarting worker %u in %llu ms", member->number,
+    gw_log_warn("worker %u is started again in %llu ms", member->number,
                 (unsigned long long)member->pause_ms);
     (void)uv_timer_start(&member->restart, member_on_restart, member->pause_ms, 0);
     member->pause_ms =
@@ -150,7 +150,7 @@ static void member_on_end(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     if (!member->crew->closing)
-        gw_log_error("worker %u of an earlier scheduler has ended", member->number);
+        gw_log_error("worker %u, which an earlier scheduler started, has ended", member->number);
     (void)uv_poll_stop(poll);
     close(member->pidfd);
     member->pidfd = -1;
@@ -205,7 +205,8 @@ static bool member_lives_on(struct member *member)
     member->runs = member->lives_on = true;
     member->started_ns = gw_clock_now_ns();
     member->crew->running++;
-    gw_log_info("worker %u of an earlier scheduler still runs (process %d): it keeps its slots",
+    gw_log_info("worker %u, which an earlier scheduler started, still runs (process %d): this "
+                "scheduler goes on using it",
                 member->number, (int)pid);
     return true;
 }
@@ -346,7 +347,7 @@ static void crew_signal(const struct gw_crew *crew, int signal)
 
 static void crew_on_kill(uv_timer_t *timer)
 {
-    gw_log_error("a worker does not end: sending SIGKILL");
+    gw_log_error("a worker has not ended in time: it is killed (SIGKILL)");
     crew_signal(timer->data, SIGKILL);
 }
 

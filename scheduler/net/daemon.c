@@ -247,7 +247,7 @@ static void close_all(struct daemon *daemon)
 static void daemon_on_deadline(uv_timer_t *timer)
 {
     const struct daemon *daemon = timer->data;
-    gw_log_warn("work did not end in time: closing anyway");
+    gw_log_warn("some tasks did not end in time: the scheduler ends without waiting for them");
     gw_server_stop(daemon->server);
 }
 
@@ -339,7 +339,8 @@ static bool listen_again(const struct daemon *daemon)
         gw_user_dir_socket(daemon->dir, sockets, &error) < 0 ||
         gw_server_listen_again(daemon->server, daemon->dir, sockets, &error) < 0)
         return false;
-    gw_log_warn("the socket was removed: a new one is in %s", sockets);
+    gw_log_warn("the socket of the scheduler was removed by another program: a new socket is in %s",
+                sockets);
     return true;
 }
 
@@ -380,7 +381,8 @@ static void daemon_on_look(uv_timer_t *timer)
     else
         (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's state in %s was removed",
                        daemon->state);
-    gw_log_error("%s: jobs cannot be kept any more, and all tasks are ended", daemon->lost);
+    gw_log_error("%s: the scheduler cannot save jobs any more, so it ends all tasks and itself",
+                 daemon->lost);
     end(daemon, daemon->lost);
 }
 
@@ -392,7 +394,7 @@ static void daemon_on_worker(uint32_t workers, void *arg)
     if (workers < daemon->workers || daemon->ready_fd < 0)
         return;
     if (write(daemon->ready_fd, "ready\n", 6) < 0)
-        gw_log_warn("the process that waited for this cluster to be ready is gone");
+        gw_log_warn("the command that started this cluster ended before the cluster was ready");
     close(daemon->ready_fd);
     daemon->ready_fd = -1;
 }
@@ -439,7 +441,7 @@ static void daemon_on_late(uv_timer_t *timer)
                           "soon as it does; if it was stopped, send it SIGCONT or SIGKILL\n"
                         : "%s does not register: see its log in the cluster's folder\n",
                 names) < 0)
-        gw_log_warn("the process that waited for this cluster to be ready is gone");
+        gw_log_warn("the command that started this cluster ended before the cluster was ready");
     close(daemon->ready_fd);
     daemon->ready_fd = -1;
 }
@@ -526,9 +528,10 @@ static int note_address(struct daemon *daemon, const char *instead_of, struct gw
     if (!daemon->peers)
         daemon->peers = daemon->peers_host;
     if (instead_of)
-        gw_log_warn("another process listens at %s, where workers and clients look for this "
-                    "cluster: its address is %s now",
-                    instead_of, address);
+        gw_log_warn(
+            "another process listens at %s, the earlier address of this cluster: the new address "
+            "is %s, and workers and clients with the earlier one cannot reach the cluster",
+            instead_of, address);
     return daemon->state ? gw_port_note_keep(daemon->state, address, error) : 0;
 }
 
@@ -539,17 +542,20 @@ static int check_disk(const struct daemon *daemon, struct gw_error *error)
     const enum gw_disk_kind kind = gw_disk_kind_of(daemon->state);
     const bool typed = !daemon->is_default || daemon->state != daemon->state_path;
     if (kind == GW_DISK_NETWORK)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s is on a network file system, where the state of a cluster may be "
-                            "damaged: give a folder on a disk of this host by --state DIR",
-                            daemon->state);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "the folder of the cluster's state, %s, is on a network file system, which may damage "
+            "the state: give a folder on a local disk by --state DIR",
+            daemon->state);
     if (kind == GW_DISK_VOLATILE && !typed)
         return gw_error_set(error, GW_EINVAL,
-                            "%s is in memory, and a reboot would lose all jobs: give a folder on a "
-                            "disk of this host by --state DIR",
+                            "the folder of the cluster's state, %s, is in memory, so a reboot "
+                            "would lose all jobs: give a folder on a local disk by --state DIR",
                             daemon->state);
     if (kind == GW_DISK_VOLATILE)
-        gw_log_warn("%s is in memory: a reboot loses all jobs", daemon->state);
+        gw_log_warn("the folder of the cluster's state, %s, is in memory, so a reboot loses all "
+                    "jobs: a folder on a local disk (--state DIR) keeps them",
+                    daemon->state);
     return 0;
 }
 

@@ -47,8 +47,9 @@ static void refresh(struct gw_door *door)
     if (stat(door->path, &now) == 0 && is_same_file(&now, &door->seen))
         return;
     if (gw_token_file_read(door->path, &fresh, &error) < 0) {
-        gw_log_error("the token file cannot be read, and the old tokens stay valid: %s",
-                     error.text);
+        gw_log_error(
+            "the changed token file cannot be read, so the tokens read before stay valid: %s",
+            error.text);
         return;
     }
     gw_token_file_deinit(&door->file);
@@ -113,7 +114,7 @@ static void door_on_accept(int fd, void *arg)
     /* Needed if the file system reports no changes, for example on a network file system. */
     refresh(door);
     if (gw_tls_accept(fd, door_find, door, &transport, &error) < 0)
-        gw_log_error("a connection is refused: %s", error.text);
+        gw_log_error("a TCP connection was refused: %s", error.text);
     else
         door->options.on_accept(transport, door->options.arg);
 }
@@ -154,9 +155,9 @@ static int start(struct gw_door *door, uv_loop_t *loop, int fd, struct gw_error 
     (void)uv_fs_event_init(loop, &door->watch);
     rc = uv_fs_event_start(&door->watch, door_on_changed, dir, 0);
     if (rc < 0)
-        gw_log_warn(
-            "%s cannot be watched (%s): revoked tokens stay valid until the next connection", dir,
-            uv_strerror(rc));
+        gw_log_warn("changes in the folder %s cannot be noticed (%s): a revoked token stays valid "
+                    "until the next client or worker connects",
+                    dir, uv_strerror(rc));
     return 0;
 }
 
@@ -173,7 +174,9 @@ int gw_door_open(uv_loop_t *loop, const struct gw_door_options *options, struct 
     int fd, rc = 0;
     if (snprintf(opened->path, sizeof opened->path, "%s", options->tokens) >=
         (int)sizeof opened->path - 8)
-        rc = gw_error_set(error, GW_EINVAL, "%.64s...: the path is too long", options->tokens);
+        rc = gw_error_set(error, GW_EINVAL,
+                          "%.64s...: the path, or a path below it, is longer than %d bytes",
+                          options->tokens, PATH_MAX - 1);
     if (rc == 0 && strchr(options->listen, '/'))
         rc = gw_error_set(error, GW_EINVAL, "%s: wanted HOST:PORT", options->listen);
     if (rc == 0 && stat(opened->path, &opened->seen) < 0)

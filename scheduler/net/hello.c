@@ -35,9 +35,11 @@ static int identify_process(struct gw_connection *connection, struct gw_event *e
     struct ucred peer;
     int rc = gw_link_peer(connection->link, &peer);
     if (rc < 0)
-        return gw_error_set(error, rc, "cannot determine the user of the process");
+        return gw_error_set(error, rc, "cannot find out which user runs the process that connects");
     if (peer.uid != geteuid())
-        return gw_error_set(error, GW_EPERM, "this cluster belongs to another user");
+        return gw_error_set(error, GW_EPERM,
+                            "this cluster belongs to another user: connect by TCP with a token "
+                            "that this user gives you");
     connection->pid = peer.pid;
     event->uid = peer.uid;
     event->user = own_name();
@@ -80,7 +82,9 @@ static int identify_token(struct gw_connection *connection, const struct gw_msg_
 static int check(const struct gw_message *message, struct gw_error *error)
 {
     if (message->type != GW_MESSAGE_hello)
-        return gw_error_set(error, GW_EPROTO, "the first message is %s, not hello",
+        return gw_error_set(error, GW_EPROTO,
+                            "the first message must be hello, and it was %s: install one version "
+                            "of Gangway on both sides",
                             gw_message_name(message->type));
     const struct gw_msg_hello *hello = &message->hello;
     if (hello->protocol != GW_PROTOCOL_LINK)
@@ -90,7 +94,9 @@ static int check(const struct gw_message *message, struct gw_error *error)
                             GANGWAY_VERSION, GW_PROTOCOL_LINK, hello->version, hello->protocol);
     if (hello->role != GW_ROLE_CLIENT && hello->role != GW_ROLE_WORKER &&
         hello->role != GW_ROLE_TASK)
-        return gw_error_set(error, GW_EPROTO, "role %u may not connect to a scheduler",
+        return gw_error_set(error, GW_EPROTO,
+                            "a peer with the unknown role %u cannot connect to a scheduler: "
+                            "install one version of Gangway on both sides",
                             hello->role);
     return 0;
 }

@@ -41,7 +41,9 @@ static int set_paths(const struct gw_local_place_options *options, struct gw_loc
     *local->link = '\0';
     if (options->sockets && snprintf(local->link, sizeof local->link, "%s/scheduler.sock",
                                      options->dir) >= (int)sizeof local->link)
-        return gw_error_set(error, GW_EINVAL, "%.64s...: the path is too long", options->dir);
+        return gw_error_set(error, GW_EINVAL,
+                            "%.64s...: the path, or a path below it, is longer than %d bytes",
+                            options->dir, PATH_MAX - 1);
     if ((size_t)snprintf(local->path, GW_LOCAL_PATH_BYTES, "%s/scheduler.sock", folder) >=
         GW_LOCAL_PATH_BYTES)
         return gw_error_set(error, GW_EINVAL,
@@ -61,7 +63,10 @@ int gw_local_open(const struct gw_local_place_options *options, struct gw_local 
         return rc;
     local->was_there = lstat(*local->link ? local->link : local->path, &info) == 0;
     if (somebody_serves(local->path) || (*local->link && somebody_serves(local->link)))
-        return gw_error_set(error, GW_EEXIST, "another scheduler serves %s", options->dir);
+        return gw_error_set(
+            error, GW_EEXIST,
+            "another scheduler already uses the folder %s: end it, or give another folder by --dir",
+            options->dir);
     memcpy(address.sun_path, local->path, GW_LOCAL_PATH_BYTES);
     (void)unlink(local->path);
 

@@ -269,10 +269,11 @@ static int check_room(struct gw_programs *programs, const struct program *progra
     enum { MIB = 1 << 20 };
     unsigned long long most = (unsigned long long)(programs->files_bytes_max / MIB);
     if (program->bytes_total > programs->files_bytes_max)
-        return gw_error_set(error, GW_ELIMIT,
-                            "%llu MiB of files do not fit into the file cache of this cluster "
-                            "(%llu MiB; gangway up --file-cache)",
-                            (unsigned long long)(program->bytes_total / MIB), most);
+        return gw_error_set(
+            error, GW_ELIMIT,
+            "the job ships %llu MiB of files, and the file cache of this cluster holds %llu MiB: "
+            "ship fewer, or start the cluster with a larger cache (gangway up --file-cache)",
+            (unsigned long long)(program->bytes_total / MIB), most);
     if (!make_room(programs, program->bytes_total))
         return gw_error_set(error, GW_ELIMIT,
                             "the files of other jobs fill the file cache of this cluster (%llu "
@@ -287,7 +288,8 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
     uint8_t hash[GW_HASH_BYTES];
     gw_hash_bytes(message->manifest.data, message->manifest.size, hash);
     if (message->hash.size != GW_HASH_BYTES || memcmp(hash, message->hash.data, GW_HASH_BYTES))
-        return gw_error_set(error, GW_EPROTO, "program: the hash does not match the manifest");
+        return gw_error_set(error, GW_EPROTO,
+                            "program: the list of its files is damaged: its hash is another one");
 
     struct program *program = find(programs, message->hash);
     if (!program) {
@@ -332,8 +334,9 @@ static bool write_kept(const struct program *program, const char *path)
     if (file && fclose(file) != 0)
         wrote = false;
     if (!wrote)
-        gw_log_error("%s: %s: its jobs cannot run after a restart of the scheduler", path,
-                     strerror(errno));
+        gw_log_error("cannot write %s: %s: jobs with this program or these files cannot run after "
+                     "a restart of the scheduler",
+                     path, strerror(errno));
     return wrote;
 }
 
@@ -407,9 +410,9 @@ void gw_programs_restore(struct gw_programs *programs)
         }
         struct program *program = read_kept(programs, path, hash);
         if (!program) {
-            gw_log_error(
-                "%s is damaged, or some of its files are missing: jobs that need it cannot run",
-                path);
+            gw_log_error("%s is damaged, or some files that it lists are missing: jobs that need "
+                         "them cannot run",
+                         path);
             continue;
         }
         program->kept = true;
@@ -482,7 +485,7 @@ static void on_copy_done(uv_work_t *work, int status)
 static void has_not(struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES])
 {
     struct gw_error error;
-    gw_error_set(&error, GW_ENOENT, "it does not exist any more");
+    gw_error_set(&error, GW_ENOENT, "the file was removed before it was sent");
     for (size_t i = 0; i < programs->list.count; i++) {
         struct program *program = programs->list.items[i];
         if (!program->ready && program_holds(program, hash))
@@ -518,7 +521,7 @@ static int on_blob_want(struct gw_programs *programs, uint64_t peer,
                         const struct gw_msg_blob_want *message, struct gw_error *error)
 {
     if (message->hashes.size % GW_HASH_BYTES != 0)
-        return gw_error_set(error, GW_EPROTO, "blob_want: not a row of hashes");
+        return gw_error_set(error, GW_EPROTO, "blob_want: the message must have whole hashes");
 
     const uint8_t *hashes = message->hashes.data;
     for (uint32_t at = 0; at < message->hashes.size; at += GW_HASH_BYTES) {
@@ -527,7 +530,7 @@ static int on_blob_want(struct gw_programs *programs, uint64_t peer,
         struct gw_error why;
         int fd;
         if (gw_blobs_open(&programs->blobs, hashes + at, &fd, &blob.blob.bytes, &why) < 0) {
-            gw_log_warn("a worker asks for a file that is not in the store: %s", why.text);
+            gw_log_warn("a worker asked for a file that the scheduler does not have: %s", why.text);
             programs->callbacks.send(peer, &blob, -1, programs->callbacks.arg);
             continue;
         }

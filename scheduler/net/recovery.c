@@ -25,9 +25,9 @@ int gw_recovery_open(uv_loop_t *loop, const struct gw_recovery_options *options,
     rc = gw_damaged_state_set_aside(options->state, options->jobs, aside, error);
     if (rc < 0)
         return rc;
-    gw_log_warn(
-        "--accept-loss: the old state of %s is in %s now; a new state begins without its jobs",
-        options->state, aside);
+    gw_log_warn("--accept-loss: the damaged state in %s was moved to %s; the cluster starts "
+                "without its jobs",
+                options->state, aside);
     return gw_journal_open(loop, options->state, options->callbacks, facts, journal, error);
 }
 
@@ -37,8 +37,8 @@ int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
     struct gw_buffer less = {0};
     if (gw_sched_durable_restore(core, facts->data, facts->size) < 0)
         return gw_error_set(error, GW_EVERSION,
-                            "the state has facts that Gangway %s does not know: start the version "
-                            "that wrote it, or give another folder by --state",
+                            "a newer version of Gangway wrote the stored state, and Gangway %s "
+                            "cannot read it: start that version, or give another folder by --state",
                             GANGWAY_VERSION);
     int rc = 0;
     if (facts->size >= COMPACT_BYTES && gw_sched_compact(facts, &less) == 0 &&

@@ -10,7 +10,8 @@
 int gw_secrets_init(struct gw_secrets *secrets, struct gw_error *error)
 {
     int rc = gw_tls_secret_random(secrets->root);
-    return rc < 0 ? gw_error_set(error, rc, "no random numbers for keys") : 0;
+    return rc < 0 ? gw_error_set(error, rc, "the system gives no random numbers, which keys need")
+                  : 0;
 }
 
 void gw_secrets_deinit(struct gw_secrets *secrets)

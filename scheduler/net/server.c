@@ -142,7 +142,7 @@ static void connection_lose(struct gw_connection *connection, const struct gw_er
     (void)gw_map_remove(&server->connections, connection->id);
     gw_greetings_remove(&server->greetings, &connection->greeting);
     if (error->code == GW_EPROTO)
-        gw_log_warn("a connection sent garbage and was closed: %s", error->text);
+        gw_log_warn("a connection that sent malformed data was closed: %s", error->text);
     else if (error->code == GW_EPERM)
         gw_log_warn("a connection was refused: %s", error->text);
     if (!server->closing) {
@@ -228,7 +228,9 @@ static int reconnect(struct gw_connection *fresh, const struct gw_msg_hello *hel
 {
     struct gw_connection *broken = find_broken(fresh, hello);
     if (!broken)
-        return gw_error_set(error, GW_ENOENT, "worker %u has no connection to continue",
+        return gw_error_set(error, GW_ENOENT,
+                            "worker %u cannot continue its connection: the scheduler has given "
+                            "this worker up, or has restarted",
                             hello->reconnects);
     const struct gw_link_callbacks callbacks = {link_on_message, link_on_close, broken};
     gw_log_info("worker %u has reconnected", broken->worker);
@@ -265,7 +267,9 @@ static int on_hello(struct gw_connection *connection, const struct gw_message *m
     if (rc < 0)
         connection->told_core = false;
     if (rc == GW_ENOENT)
-        return gw_error_set(error, GW_ECLOSED, "the scheduler does not know this task any more");
+        return gw_error_set(error, GW_ECLOSED,
+                            "the task that this program runs in has ended, so the program may not "
+                            "use the cluster any more");
     return rc < 0 ? gw_error_set(error, rc, "hello does not fit: %s", gw_error_text(rc)) : 0;
 }
 
@@ -316,7 +320,9 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
         rc = on_hello(connection, message, &error);
     } else if ((rc = gw_connection_count(connection, message)) < 0) {
         gw_connection_close_fds(fds, fd_count);
-        gw_error_set(&error, rc, "a heartbeat acknowledges messages that were never sent");
+        gw_error_set(&error, rc,
+                     "a heartbeat acknowledges messages that were never sent: install one version "
+                     "of Gangway on both sides");
     } else if (about_programs(connection, message->type)) {
         if (fd_count > 1)
             gw_connection_close_fds(fds + 1, (uint8_t)(fd_count - 1));
@@ -324,11 +330,15 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
                                     fd_count > 0 ? fds[0] : -1, &error);
     } else if (message->type == GW_MESSAGE_spec && !was_shipped(server, &message->spec)) {
         gw_connection_close_fds(fds, fd_count);
-        rc = gw_error_set(&error, GW_ENOENT, "spec: its program or its files were not sent before");
+        rc =
+            gw_error_set(&error, GW_ENOENT,
+                         "spec: the program or the files of the task must be sent before the task");
     } else {
         rc = to_core(connection, message, fds, fd_count);
         if (rc < 0)
-            gw_error_set(&error, rc, "message %s does not fit the conversation",
+            gw_error_set(&error, rc,
+                         "message %s is not allowed at this point: install one version of Gangway "
+                         "on both sides",
                          gw_message_name(message->type));
         if (rc >= 0 && message->type == GW_MESSAGE_registration)
             count_workers(server);
@@ -400,7 +410,7 @@ static void door_on_revoked(void *arg)
             gw_door_knows(server->door, &connection->token))
             continue;
         (void)gw_error_set(&error, GW_EPERM, "the token was revoked");
-        gw_log_warn("closing a connection of %s: %s", connection->who, error.text);
+        gw_log_warn("a connection of %s is closed: %s", connection->who, error.text);
         connection->revoked = true;
         if (connection->broken) /* the worker must not reconnect */
             gw_connection_end(connection);

@@ -33,7 +33,8 @@ static void send_filled_in(const struct gw_server *server, struct gw_connection 
     if (message.type == GW_MESSAGE_welcome && message.welcome.worker)
         connection->worker = message.welcome.worker;
     if (gw_secrets_add(&server->secrets, connection->worker, &message, secret) < 0)
-        gw_log_error("cannot derive a key for worker %u: the message is sent without it",
+        gw_log_error("cannot make a key for worker %u, so this worker and others cannot connect to "
+                     "each other",
                      connection->worker);
     if (message.type == GW_MESSAGE_heartbeat)
         message.heartbeat.taken = connection->taken;

@@ -188,7 +188,9 @@ static int set_aside(struct gw_tidy *tidy, const char *folder, struct gw_error *
     char path[PATH_MAX], from[PATH_MAX + 264], to[PATH_MAX + 64];
     uint32_t count = 0;
     if (snprintf(path, sizeof path, "%s/%s", tidy->options.dir, folder) >= (int)sizeof path)
-        return gw_error_set(error, GW_EINVAL, "%s: the path is too long", tidy->options.dir);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the path, or a path below it, is longer than %d bytes",
+                            tidy->options.dir, PATH_MAX - 1);
     DIR *dir = opendir(path);
     int rc = dir ? gw_dir_make(tidy->aside, error) : 0;
     for (const struct dirent *entry; dir && rc == 0 && (entry = readdir(dir));) {

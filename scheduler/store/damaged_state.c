@@ -21,8 +21,8 @@ static int move(const char *from, const char *to, const char *name, struct gw_er
     (void)snprintf(source, sizeof source, "%s/%s", from, name);
     (void)snprintf(target, sizeof target, "%s/%s", to, name);
     if (rename(source, target) < 0 && errno != ENOENT)
-        return gw_error_set(error, GW_EIO, "%s cannot be moved to %s: %s", source, target,
-                            strerror(errno));
+        return gw_error_set(error, GW_EIO, "cannot move the damaged state from %s to %s: %s",
+                            source, target, strerror(errno));
     return 0;
 }
 
@@ -38,8 +38,8 @@ static int move_jobs(const char *dir, const char *to, struct gw_error *error)
         if (rename(source, target) == 0)
             gw_log_warn("%s is %s now", source, target);
         else if (errno != ENOENT)
-            return gw_error_set(error, GW_EIO, "%s cannot be moved to %s: %s", source, target,
-                                strerror(errno));
+            return gw_error_set(error, GW_EIO, "cannot move the damaged state from %s to %s: %s",
+                                source, target, strerror(errno));
     }
     return 0;
 }
@@ -61,7 +61,9 @@ int gw_damaged_state_set_aside(const char *dir, const char *jobs, char to[PATH_M
     (void)strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", gmtime_r(&now, &when));
     for (int i = 0; rc == 0; i++) {
         if (snprintf(to, PATH_MAX, "%s/damaged-%s.%d", state, stamp, i) >= PATH_MAX)
-            rc = gw_error_set(error, GW_EIO, "%s: the path is too long", state);
+            rc = gw_error_set(error, GW_EIO,
+                              "%s: the path, or a path below it, is longer than %d bytes", state,
+                              PATH_MAX - 1);
         else if (mkdir(to, 0700) == 0)
             break;
         else if (errno != EEXIST)

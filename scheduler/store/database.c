@@ -111,15 +111,17 @@ static int check_version(struct gw_database *database, struct gw_error *error)
     if (id == 0 && version == 0 && number_of(database, "SELECT count(*) FROM sqlite_master") == 0)
         return 1;
     if (id != APPLICATION_ID)
-        return gw_error_set(error, GW_ECORRUPT,
-                            "%s/facts.db is no file of Gangway's: give another folder by --state",
-                            database->dir);
+        return gw_error_set(
+            error, GW_ECORRUPT,
+            "%s/facts.db was not written by Gangway: give another folder by --state",
+            database->dir);
     database->imports = version == SCHEMA_VERSION_FILE;
     if (version != SCHEMA_VERSION && !database->imports)
-        return gw_error_set(error, GW_EVERSION,
-                            "the state in %s has version %d, this Gangway %s reads %d: start the "
-                            "version that wrote it, or give another folder by --state",
-                            database->dir, (int)version, GANGWAY_VERSION, SCHEMA_VERSION);
+        return gw_error_set(
+            error, GW_EVERSION,
+            "the state in %s has format version %d, and this Gangway (%s) reads version %d: start "
+            "the version that wrote it, or give another folder by --state",
+            database->dir, (int)version, GANGWAY_VERSION, SCHEMA_VERSION);
     return 0;
 }
 
@@ -171,8 +173,8 @@ static int check_lost(const struct gw_database *database, const char *what, bool
         (void)snprintf(path, sizeof path, "%s/%s", database->dir, signs[i]);
         if (stat(path, &info) == 0 && (info.st_size > 0 || S_ISDIR(info.st_mode)))
             return gw_error_set(error, GW_ECORRUPT,
-                                "the state in %s is damaged (facts.db %s, but an earlier life left "
-                                "%s there). " ADVICE,
+                                "the state in %s is damaged (facts.db %s, but an earlier scheduler "
+                                "left %s there). " ADVICE,
                                 database->dir, what, signs[i]);
     }
     return 0;
@@ -357,9 +359,9 @@ static int import_cluster(struct gw_database *database, struct gw_error *error)
         strspn(database->cluster, "0123456789abcdef") == GW_CLUSTER_ID_BYTES - 1)
         return 0;
     return gw_error_set(error, GW_ECORRUPT,
-                        "the state in %s is damaged: its file cluster, the id of the cluster, is "
-                        "gone, empty or not what was written. With another id workers would take "
-                        "what they keep of its jobs for another cluster's. " ADVICE,
+                        "the state in %s is damaged: its file `cluster`, with the id of the "
+                        "cluster, is gone, empty or not what was written. With a new id, workers "
+                        "would not recognise the data of its jobs. " ADVICE,
                         database->dir);
 }
 

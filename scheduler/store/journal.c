@@ -84,7 +84,7 @@ static bool is_lost(struct gw_journal *journal, struct gw_error *error)
 {
     if (!gw_database_lost(journal->database))
         return false;
-    (void)gw_error_set(error, GW_EIO, "the file of the state was removed");
+    (void)gw_error_set(error, GW_EIO, "the file of the cluster's state, facts.db, was removed");
     return true;
 }
 

@@ -28,7 +28,9 @@ void gw_reserve_drop(const char *dir)
 
 void gw_reserve_take(const char *dir)
 {
-    gw_log_error("the disk of the state in %s is full: using the reserve", dir);
+    gw_log_error("the disk with the cluster's state in %s is full: the space that was reserved "
+                 "there is used now; free some space",
+                 dir);
     gw_reserve_drop(dir);
 }
 
@@ -38,8 +40,8 @@ int gw_reserve_lack(const char *dir, const char *what, struct gw_error *error)
     struct statvfs disk = {0};
     (void)statvfs(dir, &disk);
     return gw_error_set(error, GW_EIO,
-                        "the state in %s cannot be written: %s; %s must be free on that disk, and "
-                        "it has %s: free some, and try again",
+                        "the cluster's state in %s cannot be written: %s; %s must be free on that "
+                        "disk, and %s are free: free some space, and try again",
                         dir, what, gw_text_bytes(RESERVE_BYTES, wants),
                         gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
 }
@@ -57,13 +59,14 @@ bool gw_reserve_full(const char *dir, struct gw_error *error)
         return false;
     (void)unlink(path);
     if (rc != ENOSPC || statvfs(dir, &disk) < 0)
-        (void)gw_error_set(error, GW_EIO,
-                           "there is no room for another job in %s (%s): free some, or cancel jobs",
-                           dir, strerror(rc));
+        (void)gw_error_set(
+            error, GW_EIO,
+            "there is no disk space for another job in %s (%s): free some space, or cancel jobs",
+            dir, strerror(rc));
     else
         (void)gw_error_set(error, GW_EIO,
-                           "there is no room for another job in %s (%s): %s must be free on that "
-                           "disk, and it has %s; free some, or cancel jobs",
+                           "there is no disk space for another job in %s (%s): %s must be free on "
+                           "that disk, and %s are free; free some space, or cancel jobs",
                            dir, strerror(rc), gw_text_bytes(RESERVE_BYTES, wants),
                            gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
     return true;

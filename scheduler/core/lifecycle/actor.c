@@ -51,12 +51,13 @@ static int check_new(const struct gw_sched *sched, const struct gw_job *job,
                      const struct gw_msg_spec *spec, struct gw_error *error)
 {
     if (spec->kind != GW_SPEC_FUNCTION || spec->ranks > 0 || job->specs.count > 0)
+        return gw_error_set(error, GW_EINVAL,
+                            "a job that creates an actor must have exactly one task, and this task "
+                            "must be a function");
+    if (spec->actor_name && !gw_text_is_line(spec->actor_name, strlen(spec->actor_name)))
         return gw_error_set(
             error, GW_EINVAL,
-            "an actor needs a job of its own that has one task function and no other task");
-    if (spec->actor_name && !gw_text_is_line(spec->actor_name, strlen(spec->actor_name)))
-        return gw_error_set(error, GW_EINVAL,
-                            "the name of an actor must be one line of UTF-8 text");
+            "the name of an actor is not one line of UTF-8 text: give it another name");
     const struct gw_actor *known = spec->actor_name && *spec->actor_name
                                        ? find_named(sched, job->uid, spec->actor_name)
                                        : NULL;
@@ -73,14 +74,18 @@ static int check_call(const struct gw_sched *sched, const struct gw_job *job,
 {
     const struct gw_job *maker = gw_sched_job_find(sched, spec->actor);
     if (!maker || !maker->actor)
-        return gw_error_set(error, GW_EACTOR, "actor %llu does not exist or has ended",
-                            (unsigned long long)spec->actor);
+        return gw_error_set(
+            error, GW_EACTOR,
+            "there is no actor %llu, or it has ended: `gangway actor list` lists actors",
+            (unsigned long long)spec->actor);
     if (maker->uid != job->uid)
-        return gw_error_set(error, GW_EPERM, "actor %llu belongs to another user",
+        return gw_error_set(error, GW_EPERM,
+                            "actor %llu belongs to another user: only its user may call it",
                             (unsigned long long)spec->actor);
     if (spec->kind != GW_SPEC_FUNCTION || spec->ranks > 0)
         return gw_error_set(error, GW_EINVAL,
-                            "a call of an actor must be a task function without ranks");
+                            "only a task function can be called on an actor, not a command or a "
+                            "gang: leave `ranks` 0");
     return 0;
 }
 
@@ -92,8 +97,8 @@ int gw_sched_actor_spec_check(const struct gw_sched *sched, const struct gw_job 
     if (before != spec->actor || before == GW_ACTOR_NEW) {
         if (first)
             return gw_error_set(error, GW_EINVAL,
-                                "a job can make one actor, call one actor, or have other tasks, "
-                                "but not combine these");
+                                "a job can create one actor, or call one actor, or have other "
+                                "tasks: submit the others as jobs of their own");
     }
     if (spec->actor && spec->pure)
         return gw_error_set(error, GW_EINVAL,
@@ -119,7 +124,10 @@ static void say_why_dead(const struct gw_actor *actor, char *text, size_t bytes)
     const struct gw_failure *failure = gw_sched_task_failure_of(actor->job, 0);
     gw_sched_actor_label(actor, label, sizeof label);
     if (!failure)
-        (void)snprintf(text, bytes, "%s has ended: no client held it any more", label);
+        (void)snprintf(
+            text, bytes,
+            "%s has ended, because no client had a handle of it any more: create a new actor",
+            label);
     else if (failure->code == GW_ECANCELLED)
         (void)snprintf(text, bytes, "%s has ended: it was cancelled", label);
     else
@@ -136,10 +144,12 @@ void gw_sched_actor_on_hold(struct gw_sched *sched, struct gw_session *session,
     if (message->actor == 0)
         actor = *message->name ? find_named(sched, uid, message->name) : NULL;
     if (!actor && message->actor == 0) {
-        gw_error_set(&error, GW_ENOENT, "there is no actor called \"%s\" (see gangway actor list)",
+        gw_error_set(&error, GW_ENOENT,
+                     "there is no actor called \"%s\": `gangway actor list` lists actors",
                      message->name);
     } else if (!actor || actor->job->uid != uid) {
-        gw_error_set(&error, GW_EACTOR, "actor %llu does not exist or has ended",
+        gw_error_set(&error, GW_EACTOR,
+                     "there is no actor %llu, or it has ended: `gangway actor list` lists actors",
                      (unsigned long long)message->actor);
     } else if (actor->state >= GW_ACTOR_ENDING) {
         error.code = GW_EACTOR;
@@ -170,7 +180,9 @@ void gw_sched_actor_on_release(struct gw_sched *sched, struct gw_session *sessio
     if (!message->request)
         return;
     if (job && job->actor && job->actor->holds.count)
-        (void)gw_error_set(&error, GW_EEXIST, "other clients hold the actor");
+        (void)gw_error_set(&error, GW_EEXIST,
+                           "the actor goes on, because other clients have handles of it: `gangway "
+                           "actor kill` ends it");
     gw_sched_send_reply(sched, session->remote, message->request, &error);
 }
 

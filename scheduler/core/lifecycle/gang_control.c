@@ -201,7 +201,10 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
     else if (verb == GW_ASK_RESTART)
         rc = check_restart(sched, job, error);
     else if (verb != GW_ASK_STOP)
-        rc = gw_error_set(error, GW_EINVAL, "unknown request %u to a gang", verb);
+        rc = gw_error_set(error, GW_EINVAL,
+                          "the client asked a gang for something unknown (request %u): install one "
+                          "version of Gangway on both sides",
+                          verb);
     if (rc < 0)
         return rc;
     if (ask_gangs(sched, job, verb, by) == 0 && (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
@@ -238,7 +241,8 @@ int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job, 
     unsigned long long id = job->id;
     if (job->actor || job->calls_of)
         return gw_error_set(error, GW_EINVAL,
-                            "job %llu is an actor or calls an actor, and cannot be paused", id);
+                            "job %llu cannot be paused, because it is an actor or calls an actor",
+                            id);
     if (job->unfinished == 0)
         return gw_error_set(error, GW_EINVAL, "job %llu has ended and cannot be paused", id);
     if (!job->paused)

@@ -19,10 +19,10 @@ static bool ended_badly(const struct gw_job *job, uint32_t row)
 static int check_job(const struct gw_job *job, struct gw_error *error)
 {
     if (job->compacted)
-        return gw_error_set(
-            error, GW_ENOENT,
-            "job %llu has ended and its inputs are no longer stored: submit it again",
-            (unsigned long long)job->id);
+        return gw_error_set(error, GW_ENOENT,
+                            "job %llu cannot be retried: it has ended, and its inputs are no "
+                            "longer stored; submit it as a new job",
+                            (unsigned long long)job->id);
     if (job->actor)
         return gw_error_set(error, GW_EINVAL,
                             "job %llu is an actor and cannot be retried: make a new actor",
@@ -36,14 +36,15 @@ static int check_row(const struct gw_job *job, uint32_t row, struct gw_error *er
     if (rc < 0)
         return rc;
     if ((job->tasks.flags[row] & GW_TASK_CLOSED) && !job->detached)
-        return gw_error_set(
-            error, GW_ENOENT,
-            "job %llu has ended and its inputs are no longer stored: submit it again",
-            (unsigned long long)job->id);
+        return gw_error_set(error, GW_ENOENT,
+                            "job %llu cannot be retried: it has ended, and its inputs are no "
+                            "longer stored; submit it as a new job",
+                            (unsigned long long)job->id);
     if (!ended_badly(job, row) && !(job->tasks.flags[row] & GW_TASK_TOLD_FAILED) &&
         !gw_sched_share_failed(job, row))
-        return gw_error_set(error, GW_EINVAL, "task %u of job %llu has not failed", row,
-                            (unsigned long long)job->id);
+        return gw_error_set(error, GW_EINVAL,
+                            "task %u of job %llu has not failed: only a failed task can be retried",
+                            row, (unsigned long long)job->id);
     return 0;
 }
 
@@ -72,7 +73,8 @@ static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_
         tasks++;
     }
     if (tasks == 0)
-        gw_error_set(error, GW_EINVAL, "job %llu has no failed task", (unsigned long long)job->id);
+        gw_error_set(error, GW_EINVAL, "job %llu has no failed task, so there is nothing to retry",
+                     (unsigned long long)job->id);
     return tasks;
 }
 
@@ -86,8 +88,8 @@ static uint32_t retry_unbegun(struct gw_sched *sched, struct gw_job *job, uint32
     if (row - first > GW_RANGE_UNBEGUN_MAX) {
         gw_error_set(
             error, GW_ELIMIT,
-            "task %u of job %llu is too far behind the tasks that have begun: retry the whole "
-            "job, or submit this number as a new job",
+            "task %u of job %llu cannot be retried alone, because its index is too far from those "
+            "of the running tasks: retry the whole job, or submit this number as a new job",
             row, (unsigned long long)job->id);
         return 0;
     }

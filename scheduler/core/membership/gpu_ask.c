@@ -78,7 +78,7 @@ int gw_sched_gpu_on_ask(struct gw_sched *sched, struct gw_session *session,
     (void)gw_sched_access_who(session->remote, by);
     if (!session->remote->admin)
         (void)gw_error_set(&error, GW_EPERM,
-                           "only an admin or the owner of this cluster may %s GPUs",
+                           "only an admin, or the user who started this cluster, may %s GPUs",
                            ask->drain ? "drain" : "undrain");
     else if (ask->drain)
         take_out(sched, ask->uuid, by, &error);

@@ -13,7 +13,8 @@ int gw_sched_gang_size_check(const struct gw_msg_spec *spec, struct gw_error *er
 {
     if (spec->min_ranks > spec->ranks)
         return gw_error_set(error, GW_EINVAL,
-                            "a gang of %u ranks cannot have a minimum of %u ranks (--min-ranks)",
+                            "a gang of %u ranks cannot have a minimum of %u ranks: give 1 to the "
+                            "number of its ranks (--min-ranks)",
                             spec->ranks, spec->min_ranks);
     if (spec->min_ranks && spec->ranks_per_node && spec->ranks_per_node != spec->ranks &&
         spec->min_ranks % spec->ranks_per_node)

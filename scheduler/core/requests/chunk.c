@@ -118,35 +118,44 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
     if (spec->kind != GW_SPEC_FUNCTION && spec->kind != GW_SPEC_COMMAND)
         return gw_error_set(error, GW_EINVAL, "a spec of unknown kind %u", spec->kind);
     if (spec->job_key && strlen(spec->job_key) > GW_JOB_KEY_BYTES_MAX)
-        return gw_error_set(error, GW_EINVAL, "the key of the job has %zu bytes; the limit is %d",
-                            strlen(spec->job_key), GW_JOB_KEY_BYTES_MAX);
-    if (spec->gpu_mode > GW_GPU_MODE_IF_ANY)
-        return gw_error_set(error, GW_EINVAL, "a spec with unknown GPU mode %u", spec->gpu_mode);
-    if (spec->gpu_fraction >= GW_GPU_WHOLE ||
-        (spec->gpu_fraction && (spec->gpus != 1 || spec->gpu_mode != GW_GPU_MODE_EXACT)))
-        return gw_error_set(error, GW_EINVAL, "a spec with %u thousandths of %u GPUs",
-                            spec->gpu_fraction, spec->gpus);
-    if (spec->retries > GW_RETRIES_MAX)
-        return gw_error_set(error, GW_EINVAL, "a task has %u retries; the limit is %d",
-                            spec->retries, GW_RETRIES_MAX);
-    if (spec->signal > GW_SIGNAL_MAX || (spec->signal && spec->kind != GW_SPEC_COMMAND))
         return gw_error_set(
             error, GW_EINVAL,
-            "the stop signal %u is not possible: only commands have one, and it is at most %d",
-            spec->signal, GW_SIGNAL_MAX);
+            "the key of the job has %zu bytes, and %d is the most: give a shorter key",
+            strlen(spec->job_key), GW_JOB_KEY_BYTES_MAX);
+    if (spec->gpu_mode > GW_GPU_MODE_IF_ANY)
+        return gw_error_set(
+            error, GW_EINVAL,
+            "a task has the unknown GPU mode %u: install one version of Gangway on both sides",
+            spec->gpu_mode);
+    if (spec->gpu_fraction >= GW_GPU_WHOLE ||
+        (spec->gpu_fraction && (spec->gpus != 1 || spec->gpu_mode != GW_GPU_MODE_EXACT)))
+        return gw_error_set(error, GW_EINVAL,
+                            "a task asks for %u thousandths of %u GPUs: a fraction is 1 to 999 "
+                            "thousandths of one GPU",
+                            spec->gpu_fraction, spec->gpus);
+    if (spec->retries > GW_RETRIES_MAX)
+        return gw_error_set(error, GW_EINVAL,
+                            "a task has %u retries, and %d is the most: give fewer", spec->retries,
+                            GW_RETRIES_MAX);
+    if (spec->signal > GW_SIGNAL_MAX || (spec->signal && spec->kind != GW_SPEC_COMMAND))
+        return gw_error_set(error, GW_EINVAL,
+                            "the signal %u cannot be used to end this task: only a command can "
+                            "have one, from 1 to %d",
+                            spec->signal, GW_SIGNAL_MAX);
     if (spec->ranks > GW_RANKS_MAX)
         return gw_error_set(error, GW_EINFEASIBLE, "a gang has %u ranks; the limit is %d",
                             spec->ranks, GW_RANKS_MAX);
     if (spec->kind == GW_SPEC_FUNCTION && spec->ranks > GW_FUNCTION_RANKS_MAX)
-        return gw_error_set(
-            error, GW_EINFEASIBLE,
-            "a gang has %u ranks; the limit is %d for a function and %d for a command", spec->ranks,
-            GW_FUNCTION_RANKS_MAX, GW_RANKS_MAX);
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a gang has %u ranks; a gang of functions may have %d, a gang of "
+                            "commands %d: give fewer",
+                            spec->ranks, GW_FUNCTION_RANKS_MAX, GW_RANKS_MAX);
     if (spec->ranks_per_node && (spec->spread || spec->ranks % spec->ranks_per_node))
-        return gw_error_set(error, GW_EINVAL,
-                            "a gang of %u ranks with %u at each node%s is not possible: ranks must "
-                            "fill whole nodes, and cannot be spread",
-                            spec->ranks, spec->ranks_per_node, spec->spread ? ", spread" : "");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "a gang of %u ranks with %u on each node%s is not possible: the first number must be a "
+            "multiple of the second, and such a gang cannot be spread",
+            spec->ranks, spec->ranks_per_node, spec->spread ? ", spread" : "");
     int rc = gw_sched_gang_size_check(spec, error);
     if (rc == 0)
         rc = gw_sched_annotation_check(spec, error);
@@ -186,7 +195,9 @@ static int check_columns(const struct gw_msg_submit *chunk, struct gw_error *err
         sum32(chunk->args_size) != chunk->args.size ||
         sum32(chunk->dep_count) != chunk->dep_job.count ||
         sum32(chunk->name_size) != chunk->names.size)
-        return gw_error_set(error, GW_EPROTO, "submit: the columns have different lengths");
+        return gw_error_set(error, GW_EPROTO,
+                            "submit: the lists in the message have different lengths: is the "
+                            "client a copy of Gangway that was changed?");
     return gw_options_check_name(chunk->name, "job", error);
 }
 
@@ -218,24 +229,28 @@ static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_c
         return gw_error_set(error, GW_ENOENT, "there is no task %u of job %llu", index,
                             (unsigned long long)id);
     if (other->range)
-        return gw_error_set(
-            error, GW_ENOTSUP,
-            "job %llu is a range: only its client can take its results, not other tasks",
-            (unsigned long long)id);
+        return gw_error_set(error, GW_ENOTSUP,
+                            "job %llu is a range, so no other task can take its results: let its "
+                            "client take them (gw_range_next)",
+                            (unsigned long long)id);
     if (other->uid != check->job->uid)
-        return gw_error_set(error, GW_EPERM, "job %llu belongs to another user",
+        return gw_error_set(error, GW_EPERM,
+                            "job %llu belongs to another user: a job can take results only from "
+                            "jobs of its own user",
                             (unsigned long long)id);
     if (other->actor)
         return gw_error_set(error, GW_EINVAL, "job %llu is an actor: no task can depend on it",
                             (unsigned long long)id);
     if (check->job->detached && !other->detached)
         return gw_error_set(error, GW_EINVAL,
-                            "a detached job cannot take results of job %llu, which ends with its "
-                            "client",
+                            "a detached job cannot take results of job %llu, because that job is "
+                            "not detached and ends with its client: submit it detached, too",
                             (unsigned long long)id);
     if (gw_col32_at(chunk->dep_rank, edge) != GW_DEP_AFTER &&
         other->tasks.state[index] == GW_TASK_RELEASED)
-        return gw_error_set(error, GW_ENOENT, "the result of task %u of job %llu was released",
+        return gw_error_set(error, GW_ENOENT,
+                            "the result of task %u of job %llu was released, because no future "
+                            "held it any more: keep its future until this job is submitted",
                             index, (unsigned long long)id);
     *ranks = other->specs.items[other->tasks.spec[index]].message.ranks;
     return 0;
@@ -256,15 +271,17 @@ static int check_edge(const struct gw_sched *sched, const struct gw_chunk_check 
         uint32_t index = gw_col32_at(chunk->dep_index, edge);
         if (index >= row)
             return gw_error_set(error, GW_EINVAL,
-                                "task %u depends on task %u, which is not an earlier task", row,
-                                index);
+                                "task %u depends on task %u: a task can depend only on tasks that "
+                                "are before it in the job",
+                                row, index);
         if (!check->plain)
             ranks = check->job->specs.items[spec_of_row(check, index)].message.ranks;
     }
     if (rank != GW_DEP_ALL && rank != GW_DEP_AFTER && rank >= (ranks ? ranks : 1))
-        return gw_error_set(error, GW_EINVAL,
-                            "task %u takes the value of rank %u of a task of %u ranks", row, rank,
-                            ranks ? ranks : 1);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "task %u takes the value of rank %u of a gang, which has %u ranks, counted from 0", row,
+            rank, ranks ? ranks : 1);
     *bytes += GW_DEP_BYTES + (rank == GW_DEP_ALL ? (uint64_t)ranks * GW_DEP_BYTES : 0);
     return 0;
 }
@@ -281,7 +298,9 @@ static int check_rows(const struct gw_sched *sched, struct gw_chunk_check *check
         if (spec >= check->job->specs.count)
             return gw_error_set(error, GW_EINVAL, "task %u has an unknown spec %u", base + i, spec);
         if (deps > GW_TASK_DEPS_MAX)
-            return gw_error_set(error, GW_ELIMIT, "task %u depends on %u tasks; the limit is %d",
+            return gw_error_set(error, GW_ELIMIT,
+                                "task %u depends on %u tasks, and %d is the most: combine some of "
+                                "their results in tasks between",
                                 base + i, deps, GW_TASK_DEPS_MAX);
         uint64_t bytes = gw_col32_at(chunk->args_size, i);
         for (uint32_t end = edge + deps; edge < end; edge++) {
@@ -290,9 +309,10 @@ static int check_rows(const struct gw_sched *sched, struct gw_chunk_check *check
                 return rc;
         }
         if (bytes > GW_ROW_BYTES_MAX)
-            return gw_error_set(error, GW_ELIMIT,
-                                "the arguments of task %u are larger than %d KiB: scatter them",
-                                base + i, GW_ROW_BYTES_MAX >> 10);
+            return gw_error_set(
+                error, GW_ELIMIT,
+                "the arguments of task %u are larger than %d KiB: pass large values by gw_scatter",
+                base + i, GW_ROW_BYTES_MAX >> 10);
         check->specs.items[check->specs.count++] = spec;
     }
     return 0;
@@ -306,12 +326,15 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
         return rc;
     uint64_t rows = (uint64_t)check->job->tasks.count + check->specs.count + chunk->spec.count;
     if (rows > GW_TASKS_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a job has more than %d tasks, the limit",
+        return gw_error_set(error, GW_ELIMIT,
+                            "a job has more than %d tasks, which is the most: submit several jobs",
                             GW_TASKS_MAX);
     uint64_t edges = check->job->tasks.edges + check->edges + chunk->dep_job.count +
                      gw_sched_content_pure_rows(check->job, chunk);
     if (edges > GW_EDGES_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a job has more than %u dependencies, the limit",
+        return gw_error_set(error, GW_ELIMIT,
+                            "a job has more than %u dependencies between its tasks, which is the "
+                            "most: submit several jobs",
                             GW_EDGES_MAX);
     if (rows > 1 && check->job->actor)
         return gw_error_set(error, GW_EINVAL, "an actor must be the only task of its job");
@@ -322,8 +345,10 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
     for (uint32_t i = 0; i < chunk->targets.count; i++)
         if (gw_col32_at(chunk->targets, i) >= rows ||
             gw_col32_at(chunk->targets, i) < rows - chunk->spec.count)
-            return gw_error_set(error, GW_EINVAL, "target %u is not a task of its chunk",
-                                gw_col32_at(chunk->targets, i));
+            return gw_error_set(
+                error, GW_EINVAL,
+                "the client wants the result of task %u, which is not in this part of the job",
+                gw_col32_at(chunk->targets, i));
     const char *name = chunk->names.data;
     for (uint32_t i = 0; i < chunk->named.count; i++) {
         uint32_t row = gw_col32_at(chunk->named, i), size = gw_col32_at(chunk->name_size, i);
@@ -331,8 +356,9 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
             return gw_error_set(error, GW_EINVAL,
                                 "a name is given for task %u, which does not exist", row);
         if (!gw_text_is_line(name, size))
-            return gw_error_set(error, GW_EINVAL,
-                                "the name of task %u is not one line of text, in UTF-8", row);
+            return gw_error_set(
+                error, GW_EINVAL,
+                "the name of task %u is not one line of UTF-8 text: give it another name", row);
         name += size;
     }
     return 0;
@@ -344,16 +370,19 @@ static int check_numbers(const struct gw_msg_range *range, struct gw_error *erro
 {
     const __int128 span = (__int128)range->step * ((int64_t)range->count - 1);
     if (range->count == 0 || range->count > GW_TASKS_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a range has %u tasks; 1 to %d are possible",
+        return gw_error_set(error, GW_ELIMIT,
+                            "a range has %u tasks, but must have 1 to %d: submit several ranges",
                             range->count, GW_TASKS_MAX);
     if (range->begin + span > INT64_MAX || range->begin + span < INT64_MIN)
         return gw_error_set(error, GW_EINVAL,
-                            "the last number of a range does not fit into 64 bits");
+                            "the last number of a range is outside the 64-bit integers (-2^63 to "
+                            "2^63 - 1): give other limits or another step");
     const uint8_t *args = range->args.data;
     if (range->args.size < INDEX_BYTES || range->index_at > range->args.size - INDEX_BYTES ||
         args[range->index_at] != INDEX_TAG)
         return gw_error_set(error, GW_EPROTO,
-                            "the arguments of a range have no place for its number");
+                            "the arguments of a range have no place for the number of each task: "
+                            "install one version of Gangway on both sides");
     return 0;
 }
 
@@ -377,7 +406,9 @@ int gw_sched_chunk_range_check(const struct gw_sched *sched, const struct gw_job
     struct gw_chunk_check check = {.job = job};
     int rc = check_numbers(range, error);
     if (rc == 0 && job->tasks.count > 0)
-        rc = gw_error_set(error, GW_EINVAL, "a job is a range or made of chunks, not both");
+        rc = gw_error_set(
+            error, GW_EINVAL,
+            "the job is a range, and tasks cannot be added to a range: submit them as another job");
     for (uint32_t i = 0; i < range->dep_job.count && rc == 0; i++)
         if (gw_col64_at(range->dep_job, i) == 0)
             rc = gw_error_set(error, GW_EINVAL, "a range can only take results of earlier jobs");
@@ -386,7 +417,8 @@ int gw_sched_chunk_range_check(const struct gw_sched *sched, const struct gw_job
     gw_array_deinit(&check.specs);
     if (rc == 0 && !gw_sched_tasks_may_map(range->count))
         rc = gw_error_set(error, GW_ENOMEM,
-                          "the scheduler has no address space for a table of %u tasks",
+                          "the scheduler has too little memory for a table of %u tasks: submit "
+                          "several smaller ranges",
                           range->count);
     if (rc == 0 && job->specs.items[0].message.ranks > 0)
         rc = gw_error_set(error, GW_EINVAL, "a range must consist of ordinary tasks, not of gangs");

@@ -101,11 +101,13 @@ static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
     }
     uint32_t at = gw_sched_object_of(sched, job, pending->index, pending->rank);
     if (job->tasks.state[pending->index] == GW_TASK_RELEASED)
-        gw_error_set(&error, GW_ENOENT, "the result of task %u of job %llu was released",
+        gw_error_set(&error, GW_ENOENT,
+                     "the result of task %u of job %llu was released, because no future held it "
+                     "any more: keep a future of it, or publish it",
                      pending->index, (unsigned long long)job->id);
     else if (at == GW_NO_INDEX)
-        gw_error_set(&error, GW_EINVAL, "task %u of job %llu has no rank %u", pending->index,
-                     (unsigned long long)job->id, pending->rank);
+        gw_error_set(&error, GW_EINVAL, "task %u of job %llu has no rank %u: ranks count from 0",
+                     pending->index, (unsigned long long)job->id, pending->rank);
     if (error.code) {
         answer_object(sched, remote, pending->request, &error);
         return true;

@@ -133,15 +133,16 @@ static void explain(const struct picture *picture, uint32_t wanted, bool named,
 {
     const char *only = named ? " of these names" : "";
     if (picture->trouble)
-        gw_error_set(error, picture->trouble->code, "%u of %u workers hold it: worker %u: %s",
+        gw_error_set(error, picture->trouble->code, "%u of %u workers have a copy: worker %u: %s",
                      picture->firm, wanted, picture->trouble->worker, picture->trouble->text);
     else if (picture->full)
-        gw_error_set(error, GW_ELIMIT, "%u of %u workers hold it: worker %u is short of memory",
+        gw_error_set(error, GW_ELIMIT,
+                     "%u of %u workers have a copy: worker %u has too little free memory for one",
                      picture->firm, wanted, picture->full->id);
     else if (picture->counted == 0)
-        gw_error_set(error, GW_EINFEASIBLE, "no worker%s is connected to hold it", only);
+        gw_error_set(error, GW_EINFEASIBLE, "no copy can be made: no worker%s is connected", only);
     else
-        gw_error_set(error, GW_EINFEASIBLE, "%u of %u workers hold it: there %s only %u%s",
+        gw_error_set(error, GW_EINFEASIBLE, "%u of %u workers have a copy: there %s only %u%s",
                      picture->firm, wanted, picture->counted == 1 ? "is" : "are", picture->counted,
                      only);
 }
@@ -206,8 +207,10 @@ bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
     if (failure) {
         gw_error_set(&tally.error, failure->code, "%s", failure->text);
     } else if (!live || job->tasks.state[row] == GW_TASK_RELEASED) {
-        gw_error_set(&tally.error, GW_ENOENT, "the result of task %u of job %llu was released", row,
-                     (unsigned long long)job->id);
+        gw_error_set(&tally.error, GW_ENOENT,
+                     "the result of task %u of job %llu was released, because no future held it "
+                     "any more: keep a future of it, or publish it",
+                     row, (unsigned long long)job->id);
     } else if (!gw_sched_objects_whole(sched, job, row)) {
         return false; /* the lost result is computed again, and the request is tried again then */
     } else {
@@ -227,10 +230,12 @@ static int check(const struct gw_sched *sched, const struct gw_job *job,
 {
     int rc = gw_sched_access_row(job, replicate->job, replicate->index, uid, error);
     if (rc == 0 && job->actor)
-        rc = gw_error_set(error, GW_EINVAL, "job %llu is an actor and has no result",
+        rc = gw_error_set(error, GW_EINVAL,
+                          "job %llu is an actor, which has no result that can be copied",
                           (unsigned long long)job->id);
     if (rc == 0 && sched->shutting_down)
-        rc = gw_error_set(error, GW_ECLOSED, "this cluster is shutting down");
+        rc =
+            gw_error_set(error, GW_ECLOSED, "this cluster is shutting down, so no copies are made");
     return rc;
 }
 

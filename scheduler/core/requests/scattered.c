@@ -88,7 +88,7 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
         gw_map_get(&session->requests, scatter->request, NULL))
         return GW_EPROTO;
     if (sched->shutting_down)
-        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down and takes no more values");
     else
         (void)room_for(sched, session, scatter->bytes, tokens > 0, &error);
     if (error.code < 0) {

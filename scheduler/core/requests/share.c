@@ -90,7 +90,9 @@ static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *
         return 0;
     }
     if (lookup->kind != 0)
-        return gw_error_set(error, GW_ENOENT, "nothing is published as \"%s\"", lookup->name);
+        return gw_error_set(error, GW_ENOENT,
+                            "nothing is published as \"%s\": `gangway data list` lists the names",
+                            lookup->name);
     uint64_t id;
     const char *name = split_name(lookup->name, &id);
     if (name)
@@ -102,18 +104,21 @@ static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *
         if (row->index != GW_NO_INDEX)
             return 0;
     }
-    return gw_error_set(error, GW_ENOENT,
-                        "no task is named \"%s\", and nothing is published under this name",
-                        lookup->name);
+    return gw_error_set(
+        error, GW_ENOENT,
+        "no task is named \"%s\", and nothing is published under this name: `gangway data list` "
+        "lists published names, and JOB/NAME means a task of one job",
+        lookup->name);
 }
 
 /* Returns an error if the result was released or cannot be shared. */
 static int check_there(const struct gw_row *row, struct gw_error *error)
 {
     if (row->job->range)
-        return gw_error_set(error, GW_ENOTSUP,
-                            "job %llu is a range: only its client can take its results",
-                            (unsigned long long)row->job->id);
+        return gw_error_set(
+            error, GW_ENOTSUP,
+            "job %llu is a range: only the client that submitted it can take its results",
+            (unsigned long long)row->job->id);
     if (row->job->actor)
         return gw_error_set(error, GW_EINVAL,
                             "job %llu is an actor and has no result: look it up as an actor",
@@ -121,7 +126,8 @@ static int check_there(const struct gw_row *row, struct gw_error *error)
     if (row->job->tasks.state[row->index] != GW_TASK_RELEASED)
         return 0;
     return gw_error_set(error, GW_ENOENT,
-                        "the result of task %u of job %llu was released: nobody held it any more",
+                        "the result of task %u of job %llu was released, because no future held it "
+                        "any more: publish a result to keep it",
                         row->index, (unsigned long long)row->job->id);
 }
 
@@ -179,13 +185,19 @@ void gw_sched_on_drop(struct gw_sched *sched, struct gw_session *session,
 static int check_name(const struct gw_sched *sched, const char *name, struct gw_error *error)
 {
     if (!name[0] || strlen(name) > GW_SHARE_NAME_MAX)
-        return gw_error_set(error, GW_EINVAL, "a published name must have 1 to %d bytes",
-                            GW_SHARE_NAME_MAX);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "a name under which a result is published must have 1 to %d bytes: give another one",
+            GW_SHARE_NAME_MAX);
     if (!gw_text_is_line(name, strlen(name)))
-        return gw_error_set(error, GW_EINVAL, "a published name must be one line of UTF-8 text");
+        return gw_error_set(error, GW_EINVAL,
+                            "a name under which a result is published must be one line of UTF-8 "
+                            "text: give another one");
     if (sched->published.count >= PUBLISHED_MAX)
-        return gw_error_set(error, GW_ELIMIT, "%d results are published, the limit: unpublish some",
-                            PUBLISHED_MAX);
+        return gw_error_set(
+            error, GW_ELIMIT,
+            "%d results are published, which is the most: unpublish some (`gangway data rm NAME`)",
+            PUBLISHED_MAX);
     return 0;
 }
 
@@ -221,7 +233,9 @@ void gw_sched_on_publish(struct gw_sched *sched, struct gw_session *session,
         if (share)
             gw_sched_share_drop(sched, share);
         else
-            gw_error_set(&error, GW_ENOENT, "nothing is published as \"%s\"", publish->name);
+            gw_error_set(&error, GW_ENOENT,
+                         "nothing is published as \"%s\": `gangway data list` lists the names",
+                         publish->name);
     }
     gw_sched_send_reply(sched, session->remote, publish->request, &error);
 }

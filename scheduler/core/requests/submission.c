@@ -181,12 +181,16 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
     const struct gw_msg_submit *submit = &message->submit;
     if (job->tasks.count)
         return gw_error_set(error, GW_EINVAL,
-                            "a job must be detached from its first chunk on, or not at all");
+                            "a job must be detached when its first tasks are submitted: a later "
+                            "part cannot change this");
     if (job->actor || job->calls_of)
         return gw_error_set(error, GW_EINVAL,
-                            "an actor cannot be detached: it lives as long as clients hold it");
+                            "an actor cannot be detached, because it ends when no client has a "
+                            "handle of it any more");
     if (submit->flags & GW_SUBMIT_STREAM)
-        return gw_error_set(error, GW_ENOTSUP, "a stream cannot be detached: submit whole graphs");
+        return gw_error_set(error, GW_ENOTSUP,
+                            "a stream of tasks cannot be detached, because it ends with its "
+                            "client: submit the tasks as a graph (gw_client_submit)");
     keep(sched, job, message);
     return submit->flags & GW_SUBMIT_LAST ? accept_detached(sched, job, error) : 0;
 }
@@ -216,7 +220,8 @@ static int submit_attached(struct gw_sched *sched, struct gw_job *job,
 {
     if (job->detached)
         return gw_error_set(error, GW_EINVAL,
-                            "a job must be detached from its first chunk on, or not at all");
+                            "a job must be detached when its first tasks are submitted: a later "
+                            "part cannot change this");
     struct gw_chunk_check check = {.job = job};
     int rc = gw_sched_chunk_check(sched, &check, submit, error);
     gw_array_deinit(&check.specs);
@@ -243,9 +248,9 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
     if (rc < 0)
         return rc;
     if ((range->flags & GW_SUBMIT_DETACHED) && (range->flags & GW_RANGE_RESULTS))
-        return gw_error_set(
-            error, GW_EINVAL,
-            "the results of a detached range cannot be held: submit the range without results");
+        return gw_error_set(error, GW_EINVAL,
+                            "a detached range cannot keep results, because no client takes them: "
+                            "set discard_results");
     if (range->flags & GW_SUBMIT_DETACHED) {
         keep(sched, job, message);
         return accept_detached(sched, job, error);
@@ -270,7 +275,7 @@ int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,
     if (!job || job->specs.count != 1)
         return GW_EPROTO;
     if (sched->shutting_down)
-        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down and takes no more jobs");
     else if ((range->flags & GW_SUBMIT_DETACHED) && *sched->no_room)
         gw_error_set(&error, GW_EIO, "%s", sched->no_room);
     else
@@ -312,12 +317,12 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
         return 0;
     }
     if (!job) {
-        gw_error_set(&error, GW_EINVAL, "submit: a job without specs");
+        gw_error_set(&error, GW_EINVAL, "submit: a job without a description of any task");
         gw_sched_submission_reject(sched, session, submit->request, &error);
         return 0;
     }
     if (sched->shutting_down)
-        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down and takes no more jobs");
     else if ((submit->flags & GW_SUBMIT_DETACHED) && *sched->no_room)
         gw_error_set(&error, GW_EIO, "%s", sched->no_room);
     else if (submit->flags & GW_SUBMIT_DETACHED)

@@ -78,14 +78,16 @@ static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *jo
     }
     struct gw_worker *worker = id ? gw_sched_worker_find(sched, id) : NULL;
     if (spec->kind != GW_SPEC_COMMAND || (!*spec->cwd && !spec->files.size))
-        gw_error_set(error, GW_ENOENT, "task %u of job %llu has ended and has no folder",
+        gw_error_set(error, GW_ENOENT,
+                     "task %u of job %llu has ended, and no folder of it is kept: only a task with "
+                     "files of its own (--ship) leaves one",
                      open->index, (unsigned long long)open->job);
     else if (!ran && ranks_run(job, open->index))
         gw_error_set(error, GW_EINVAL, "there is no rank %u: the last attempt had ranks 0 to %u",
                      open->rank, ranks_run(job, open->index) - 1);
     else if (!ran)
-        gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
-                     (unsigned long long)open->job);
+        gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran, so it has no files",
+                     open->index, (unsigned long long)open->job);
     else if (!worker || worker->state == GW_WORKER_LOST)
         gw_error_set(error, GW_ELOST, "the worker of the task was lost%s",
                      spec->files.size ? ", together with the folder of the task" : "");
@@ -134,14 +136,16 @@ static struct gw_worker *checkpoint_at(struct gw_sched *sched, const struct gw_j
         gw_error_set(error, GW_EINVAL, "there is no rank %u: the last attempt had %u ranks",
                      open->rank, ranks_run(job, open->index));
     else if (!id)
-        gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
-                     (unsigned long long)open->job);
+        gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran, so it has no files",
+                     open->index, (unsigned long long)open->job);
     else if (!worker || worker->state == GW_WORKER_LOST)
-        gw_error_set(error, GW_ELOST,
-                     "the worker of the task was lost, together with its checkpoint folder");
+        gw_error_set(
+            error, GW_ELOST,
+            "the worker of the task was lost, together with the folder of its checkpoints");
     else if (gang && open->rank && is_told_of(sched, job, open, worker))
         gw_error_set(error, GW_EEXIST,
-                     "rank %u ran at the worker of a lower rank, whose folder has its files, too",
+                     "rank %u ran on the same worker as a lower rank: the folder of that rank has "
+                     "the files of both",
                      open->rank);
     return error->code ? NULL : worker;
 }
@@ -170,7 +174,9 @@ static int check_open(struct gw_sched *sched, const struct gw_remote *remote,
      * task that starts later must get through. */
     if (sched->tunnels.count - sched->tunnels_waiting >= GW_TUNNELS_MAX ||
         sched->tunnels_waiting >= GW_TUNNELS_WAITING_MAX)
-        return gw_error_set(error, GW_ELIMIT, "%d tunnels are open, the limit: close some",
+        return gw_error_set(error, GW_ELIMIT,
+                            "%d tunnels (connections to tasks, as for `exec`, `get` and `forward`) "
+                            "are open, which is the most: close some",
                             GW_TUNNELS_MAX);
     return 0;
 }

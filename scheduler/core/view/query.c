@@ -105,7 +105,7 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
     const struct gw_value *value = arguments ? gw_value_find(arguments, "job") : NULL;
     if (!value || gw_value_get_i64(value, &id, NULL) < 0)
         return gw_error_set(error, GW_EINVAL,
-                            "the query lacks the argument \"job\", the number of a job");
+                            "the argument \"job\" of the query, the number of a job, is missing");
     *job = gw_sched_job_find(sched, (uint64_t)id);
     if (!*job)
         return gw_error_set(error, GW_ENOENT, "there is no job %lld", (long long)id);
@@ -125,7 +125,10 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
     value = gw_value_find(arguments, "index");
     if (value && (gw_value_get_i64(value, row, NULL) < 0 || *row < 0 ||
                   *row >= (int64_t)gw_sched_rows_in_all(*job)))
-        return gw_error_set(error, GW_ENOENT, "job %lld has no such task", (long long)id);
+        return gw_error_set(
+            error, GW_ENOENT,
+            "job %lld has no task with this index: `gangway tasks JOB` lists its tasks",
+            (long long)id);
     return 0;
 }
 
@@ -168,7 +171,10 @@ static int ask_attempts(struct asked *asked, struct gw_error *error)
 {
     const uint32_t row = asked->row < 0 ? 0 : (uint32_t)asked->row;
     if (asked->job->range && !gw_sched_row_live(asked->job, row))
-        return gw_error_set(error, GW_ENOENT, "nothing is known of the attempts of task %u", row);
+        return gw_error_set(error, GW_ENOENT,
+                            "the attempts of task %u are unknown: the task has not begun, or it "
+                            "ended and its data was freed",
+                            row);
     if (row < asked->job->tasks.count)
         gw_page_take_list(asked->page, gw_task_rows_attempts(asked->job, row));
     return 0;
@@ -313,7 +319,8 @@ static int decode(const struct gw_msg_query *query, struct gw_value **arguments,
     if (rc == 0 && *arguments && gw_value_type(*arguments) != GW_DICT) {
         rc = gw_value_type(*arguments) == GW_NIL
                  ? 0
-                 : gw_error_set(error, GW_EINVAL, "the arguments are not a dict");
+                 : gw_error_set(error, GW_EINVAL,
+                                "the arguments of a query must be a dict, like {\"job\": 7}");
         gw_value_unref(*arguments);
         *arguments = NULL;
     }
@@ -350,7 +357,9 @@ int gw_sched_query_encoded(struct gw_sched *sched, const struct gw_remote *remot
     GW_MUST(gw_codec_encode(answer, NULL, &bytes));
     gw_value_unref(answer);
     if (bytes.size > GW_PAGE_ANSWER_BYTES)
-        rc = gw_error_set(error, GW_ELIMIT, "the answer does not fit into a message: ask for less");
+        rc = gw_error_set(
+            error, GW_ELIMIT,
+            "the answer is larger than a message may be: ask for fewer jobs or tasks (\"limit\")");
     else
         *body = gw_sched_send_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
     gw_buffer_deinit(&bytes);

@@ -28,7 +28,8 @@ static int get_flag(const struct gw_value *arguments, const char *key, bool *fla
     const struct gw_value *value = arguments ? gw_value_find(arguments, key) : NULL;
     if (!value || gw_value_get_bool(value, flag, NULL) == 0)
         return 0;
-    return gw_error_set(error, GW_EINVAL, "\"%s\" is neither true nor false", key);
+    return gw_error_set(error, GW_EINVAL, "the argument \"%s\" of the query must be true or false",
+                        key);
 }
 
 static int by_last(const void *a, const void *b)
@@ -44,15 +45,19 @@ static int get_ranges(struct gw_selection *selection, const struct gw_value *lis
     const size_t count = list ? gw_value_count(list) : 0;
     uint32_t apart = 0;
     if (list && (gw_value_type(list) != GW_LIST || count == 0 || count > GW_SELECTION_RANGES_MAX))
-        return gw_error_set(error, GW_EINVAL, "\"ranges\" is not a list of 1 to %d pairs",
-                            GW_SELECTION_RANGES_MAX);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "the argument \"ranges\" of the query must be a list of 1 to %d pairs of numbers",
+            GW_SELECTION_RANGES_MAX);
     for (size_t i = 0; i < count; i++) {
         const struct gw_value *pair = gw_value_at(list, i);
         int64_t first, last;
         if (gw_value_type(pair) != GW_LIST || gw_value_count(pair) != 2 ||
             gw_value_get_i64(gw_value_at(pair, 0), &first, NULL) < 0 ||
             gw_value_get_i64(gw_value_at(pair, 1), &last, NULL) < 0)
-            return gw_error_set(error, GW_EINVAL, "\"ranges\" has an item that is not two numbers");
+            return gw_error_set(
+                error, GW_EINVAL,
+                "each item of \"ranges\" in the query must be two numbers, the first and the last");
         selection->ranges[i] = (struct gw_selection_range){(uint64_t)first, (uint64_t)last};
     }
     qsort(selection->ranges, count, sizeof *selection->ranges, by_last);
@@ -90,15 +95,21 @@ int gw_selection_init(struct gw_selection *selection, const struct gw_value *arg
     int64_t since_ns = 0;
     *selection = (struct gw_selection){.uid = uid};
     if (arguments && gw_value_type(arguments) != GW_DICT && gw_value_type(arguments) != GW_NIL)
-        return gw_error_set(error, GW_EINVAL, "the arguments are not a dict");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "the arguments of a query must be a dict, like {\"state\": \"running\"}");
     if (arguments && gw_value_type(arguments) == GW_NIL)
         arguments = NULL;
     const struct gw_value *since = arguments ? gw_value_find(arguments, "since_ns") : NULL;
     selection->where = arguments ? gw_value_find(arguments, "where") : NULL;
     if (selection->where && gw_value_type(selection->where) != GW_DICT)
-        return gw_error_set(error, GW_EINVAL, "\"where\" is not a dict of texts");
+        return gw_error_set(error, GW_EINVAL,
+                            "the argument \"where\" of the query must be a dict of texts, like "
+                            "{\"team\": \"vision\"}");
     if (since && (gw_value_get_i64(since, &since_ns, NULL) < 0 || since_ns < 0))
-        return gw_error_set(error, GW_EINVAL, "\"since_ns\" is not a time");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "the argument \"since_ns\" of the query must be a number of nanoseconds, 0 or more");
     int rc = get_text(arguments, "name", &selection->name, error);
     rc = rc < 0 ? rc : get_text(arguments, "state", &selection->state, error);
     rc = rc < 0 ? rc : get_text(arguments, "user", &selection->user, error);

@@ -11,8 +11,10 @@ int gw_sched_access_job(const struct gw_job *job, uint64_t id, uint32_t uid, str
     if (!job)
         return gw_error_set(error, GW_ENOENT, "there is no job %llu", (unsigned long long)id);
     if (job->uid != uid)
-        return gw_error_set(error, GW_EPERM, "job %llu belongs to another user",
-                            (unsigned long long)id);
+        return gw_error_set(
+            error, GW_EPERM,
+            "job %llu belongs to another user: only that user or an admin may do this",
+            (unsigned long long)id);
     return 0;
 }
 

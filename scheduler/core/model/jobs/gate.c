@@ -21,22 +21,30 @@ int gw_sched_gate_check(const struct gw_sched *sched, const struct gw_job *job,
                         const struct gw_msg_after *after, bool admin, struct gw_error *error)
 {
     if (after->job.count > GW_GATES_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a job waits for %u other jobs; the limit is %d",
-                            after->job.count, GW_GATES_MAX);
+        return gw_error_set(
+            error, GW_ELIMIT,
+            "the job is to start after %u other jobs, and %d is the most: let it wait for fewer",
+            after->job.count, GW_GATES_MAX);
     for (uint32_t i = 0; i < after->job.count; i++) {
         unsigned long long id = gw_col64_at(after->job, i);
         const struct gw_job *before = gw_sched_job_find(sched, id);
         if (!before || before == job)
             return gw_error_set(error, GW_ENOENT, "there is no job %llu to wait for", id);
         if (before->uid != job->uid && !admin)
-            return gw_error_set(error, GW_EPERM, "job %llu belongs to another user", id);
-        if ((after->flags & GW_SUBMIT_DETACHED) && !before->detached)
             return gw_error_set(
-                error, GW_EINVAL,
-                "a detached job cannot wait for job %llu, which ends with its client", id);
+                error, GW_EPERM,
+                "job %llu belongs to another user: a job can only wait for jobs of its own user",
+                id);
+        if ((after->flags & GW_SUBMIT_DETACHED) && !before->detached)
+            return gw_error_set(error, GW_EINVAL,
+                                "a detached job cannot wait for job %llu, because that job is not "
+                                "detached and ends with its client: submit it detached, too",
+                                id);
         if (before->state == GW_JOB_ENDED && ended_badly(before) && !gw_col32_at(after->any, i))
-            return gw_error_set(error, GW_EDEPENDENCY,
-                                "job %llu, for which this job waits, did not succeed", id);
+            return gw_error_set(
+                error, GW_EDEPENDENCY,
+                "job %llu, for which this job waits, did not succeed, so this job cannot start",
+                id);
     }
     return 0;
 }

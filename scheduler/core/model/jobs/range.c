@@ -149,10 +149,11 @@ int gw_sched_range_cancel_row(struct gw_sched *sched, struct gw_job *job, uint32
                               struct gw_error *error)
 {
     if (!gw_spans_fits(&job->range->cancelled, row, GW_RANGE_GIVEN_UP_MAX))
-        return gw_error_set(error, GW_ELIMIT,
-                            "%d separate tasks of job %llu were cancelled before they began, the "
-                            "limit: wait until some of them have ended, or cancel the job",
-                            GW_RANGE_GIVEN_UP_MAX, (unsigned long long)job->id);
+        return gw_error_set(
+            error, GW_ELIMIT,
+            "%d tasks of job %llu were cancelled one by one before they began, and that is the "
+            "most: wait until some of them have ended, or cancel the whole job",
+            GW_RANGE_GIVEN_UP_MAX, (unsigned long long)job->id);
     GW_FACT(sched, range_cancelled, .at = job, .job = job->id, .index = row);
     return 0;
 }

@@ -233,7 +233,8 @@ static int unknown_name(const struct gw_sched *sched, const char *name, struct g
             gw_text_say(&text, "%s%s on %s", text.used ? ", " : "", worker->remote->name,
                         worker->host);
     }
-    return gw_error_set(error, GW_ENOENT, "no worker or host is called %s; there is %s", name,
+    return gw_error_set(error, GW_ENOENT,
+                        "no worker or host is called %s: give another name (connected: %s)", name,
                         known);
 }
 

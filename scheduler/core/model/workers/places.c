@@ -94,10 +94,11 @@ int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape 
     for (uint32_t i = 0; i < places->count; i++) {
         const struct gw_places_item *place = &places->items[i];
         if (!workers[i])
-            return gw_error_set(error, GW_EINFEASIBLE,
-                                "%u of the gang's %u ranks are to go to %s, but its workers are "
-                                "also named individually",
-                                place->ranks, shape->ranks, place->name);
+            return gw_error_set(
+                error, GW_EINFEASIBLE,
+                "%u of the gang's %u ranks are to go to the host %s, but some workers on it are "
+                "also named by themselves: name either the host or its workers",
+                place->ranks, shape->ranks, place->name);
         if (most[i] >= place->ranks)
             continue;
         describe(sched, places, workers[i], &text);

@@ -483,7 +483,7 @@ static void function_gang_is_limited_to_128_ranks(void **state)
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
     send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = GW_COMM_HOST_RANKS_MAX + 1});
     const struct gw_msg_rejected *rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
-    assert_non_null(strstr(rejected->text, "the limit is 128 for a function"));
+    assert_non_null(strstr(rejected->text, "a gang of functions may have 128"));
     free_world(w);
 }
 

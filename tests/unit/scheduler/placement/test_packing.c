@@ -160,7 +160,8 @@ static void impossible_layouts_are_refused_with_the_reason(void **state)
     refused((struct gw_msg_spec){.ranks = 16, .ranks_per_node = 4},
             "3 of its 4 workers have room for that many");
     refused((struct gw_msg_spec){.ranks = 17}, "room for 16 ranks");
-    refused((struct gw_msg_spec){.ranks = 5, .ranks_per_node = 2}, "whole nodes");
+    refused((struct gw_msg_spec){.ranks = 5, .ranks_per_node = 2},
+            "must be a multiple of the second");
     refused(
         (struct gw_msg_spec){.ranks = 5, .workers = "d:2,a:3"},
         "3 of the gang's 5 ranks are to go to a (each rank 1 slot, 2 on d and 3 on a), which has "

@@ -105,7 +105,7 @@ static void failed_replica_is_requested_three_times(void **state)
         assert_null(keep_of(w, 1));
         kept(w, 1, request, GW_ELOST);
     }
-    told(w, GW_ELOST, 1, "1 of 2 workers hold it: worker 2: why");
+    told(w, GW_ELOST, 1, "1 of 2 workers have a copy: worker 2: why");
     free_world(w);
 }
 
@@ -123,7 +123,7 @@ static void worker_short_of_memory_gets_no_replica(void **state)
     told(w, 0, 2, "");
     say(w, WORKER + (uint64_t)first, paused);
     replicate(w, 3, "");
-    told(w, GW_ELIMIT, 2, "is short of memory");
+    told(w, GW_ELIMIT, 2, "has too little free memory");
     replicate(w, 4, "");
     told(w, GW_ELIMIT, 2, "2 of 4");
     free_world(w);
@@ -139,7 +139,7 @@ static void worker_names_restrict_the_replicas(void **state)
     uint64_t second = keep_of(w, 2)->request;
     kept(w, 1, keep_of(w, 1)->request, 0);
     kept(w, 2, second, 0);
-    told(w, GW_EINFEASIBLE, 2, "2 of 3 workers hold it: there are only 2 of these names");
+    told(w, GW_EINFEASIBLE, 2, "2 of 3 workers have a copy: there are only 2 of these names");
     replicate(w, 1, "b");
     told(w, 0, 2, "");
     replicate(w, 0, "c");

@@ -131,7 +131,9 @@ static void task_waits_for_its_named_worker(void **state)
     submit_task(w, 3, (struct gw_msg_spec){.workers = "i,w-2"}); /* by the name of its host */
     must(w, WORKER + 2, GW_MESSAGE_assign);
     submit_task(w, 4, (struct gw_msg_spec){.workers = "w-4"});
-    refused(w, GW_ENOENT, "no worker or host is called w-4; there is w-1 on h, w-2 on h, w-3 on i");
+    refused(w, GW_ENOENT,
+            "no worker or host is called w-4: give another name (connected: w-1 on h, w-2 on h, "
+            "w-3 on i)");
     submit_task(w, 5, (struct gw_msg_spec){.workers = "w-2", .slots = 2});
     refused(w, GW_EINFEASIBLE, "on w-2");
     free_world(w);

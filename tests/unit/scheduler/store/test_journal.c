@@ -343,17 +343,17 @@ static void missing_database_beside_older_files_is_refused(void **state)
     copy_make(&copy);
     write_file(copy.db, copy.db_bytes, 0);
     assert_int_equal(world_open(&world, copy.dir), GW_ECORRUPT);
-    assert_non_null(strstr(world.error.text, "empty, but an earlier life left facts.db-wal"));
+    assert_non_null(strstr(world.error.text, "empty, but an earlier scheduler left facts.db-wal"));
     assert_non_null(strstr(world.error.text, "gangway up --accept-loss"));
     world_close(&world);
     assert_true(there_is(copy.dir, "facts.db-wal")); /* nothing was changed */
     assert_int_equal(unlink(copy.wal), 0);
     assert_int_equal(world_open(&world, copy.dir), GW_ECORRUPT);
-    assert_non_null(strstr(world.error.text, "empty, but an earlier life left facts.mark"));
+    assert_non_null(strstr(world.error.text, "empty, but an earlier scheduler left facts.mark"));
     world_close(&world);
     assert_int_equal(unlink(copy.db), 0);
     assert_int_equal(world_open(&world, copy.dir), GW_ECORRUPT);
-    assert_non_null(strstr(world.error.text, "gone, but an earlier life left facts.mark"));
+    assert_non_null(strstr(world.error.text, "gone, but an earlier scheduler left facts.mark"));
     world_close(&world);
     assert_false(there_is(copy.dir, "facts.db"));
     copy_free(&copy);
@@ -399,8 +399,8 @@ static void refused_after(const char *text, int code, const char *words)
 
 static void foreign_or_inconsistent_state_is_refused(void **state)
 {
-    refused_after("PRAGMA user_version=7", GW_EVERSION, "has version 7");
-    refused_after("PRAGMA application_id=7", GW_ECORRUPT, "no file of Gangway's");
+    refused_after("PRAGMA user_version=7", GW_EVERSION, "has format version 7");
+    refused_after("PRAGMA application_id=7", GW_ECORRUPT, "was not written by Gangway");
     refused_after("DELETE FROM facts WHERE number=6", GW_ECORRUPT, "row 6");
     refused_after("DELETE FROM facts WHERE number=2", GW_ECORRUPT, "row 2");
     refused_after("UPDATE facts SET bytes=zeroblob(600) WHERE number=3", GW_ECORRUPT, "row 3");
@@ -451,10 +451,10 @@ static void state_of_the_previous_version_is_migrated(void **state)
     sql(copy.dir, before);
     assert_int_equal(unlink(copy.mark), 0);
     path_in(copy.dir, "cluster", path);
-    refuses(copy.dir, "its file cluster");
+    refuses(copy.dir, "its file `cluster`");
     for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
         write_file(path, (const uint8_t *)doubtful[i], strlen(doubtful[i]));
-        refuses(copy.dir, "its file cluster");
+        refuses(copy.dir, "its file `cluster`");
     }
     write_file(path, (const uint8_t *)known, strlen(known));
     assert_true(accepts(copy.dir, true));
