@@ -171,7 +171,7 @@ static void empty_on_thread(uv_work_t *work)
 {
     const struct emptying *emptying = work->data;
     if (ftruncate(emptying->fd, 0) < 0)
-        gw_log_warn("cannot free a memory file: %s", strerror(errno));
+        gw_log_warn("cannot free the memory of a result: %s", strerror(errno));
 }
 
 static void empty_on_done(uv_work_t *work, int status)
@@ -202,7 +202,7 @@ static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
     struct gw_error error;
     int fd = gw_tokens_fd(&host->tokens, effect->tokens[0]);
     if (gw_comm_segment_abort(fd, GW_EABORTED, -1, &error) < 0)
-        gw_log_warn("cannot abort the collectives of attempt %llu: %s",
+        gw_log_warn("cannot interrupt the collective calls of the gang of attempt %llu: %s",
                     (unsigned long long)effect->number, error.text);
 }
 

@@ -83,7 +83,7 @@ static void cache_on_ready(struct gw_bin hash, int code, const char *text, void 
 {
     struct gw_host *host = arg;
     if (code < 0)
-        gw_log_warn("cannot fetch a program: %s", text);
+        gw_log_warn("cannot get the program of a task from the scheduler: %s", text);
     gw_step_later(host, &(struct gw_event){
                             .type = GW_EVENT_PROGRAM, .hash = hash, .code = code, .text = text});
 }
@@ -92,7 +92,7 @@ static void cache_on_folder(uint64_t number, int code, const char *text, void *a
 {
     struct gw_host *host = arg;
     if (code < 0)
-        gw_log_warn("cannot fetch the files of a task: %s", text);
+        gw_log_warn("cannot get the files of a task from the scheduler: %s", text);
     gw_step_later(host, &(struct gw_event){
                             .type = GW_EVENT_FOLDER, .number = number, .code = code, .text = text});
 }
@@ -225,7 +225,7 @@ static void open_disk(struct gw_host *host)
     struct gw_error error;
     if (gw_spillfile_folder(host->options.spill_dir, host->options.dir, host->spill_dir,
                             &host->spill_lock_fd, &error) < 0) {
-        gw_log_warn("results cannot be spilled to disk: %s", error.text);
+        gw_log_warn("results cannot be written to disk when memory is short: %s", error.text);
         host->spill_dir[0] = '\0';
         return;
     }
@@ -302,7 +302,9 @@ static int make_paths(struct gw_host *host, struct gw_error *error)
         (void)snprintf(host->scheduler_path, PATH_MAX, "%s", host->options.connect);
     for (size_t i = host->options.connect ? 1 : 0; i < sizeof paths / sizeof *paths; i++)
         if (snprintf(paths[i].path, PATH_MAX, "%s/%s", dir, paths[i].name) >= PATH_MAX)
-            return gw_error_set(error, GW_EINVAL, "%s: too long a path", dir);
+            return gw_error_set(error, GW_EINVAL,
+                                "%s: the path, or a path below it, is longer than %d bytes", dir,
+                                PATH_MAX - 1);
     if (host->options.peers)
         (void)snprintf(host->peers_address, PATH_MAX, "%s", host->options.peers);
     else

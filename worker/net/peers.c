@@ -46,7 +46,7 @@ static void say_ready(struct gw_host *host)
     if (!host->options.ready_fd)
         return;
     if (write(host->options.ready_fd, "ready\n", 6) < 0)
-        gw_log_warn("cannot report to the program that started this worker that it is ready");
+        gw_log_warn("the program that started this worker ended before the worker was ready");
     close(host->options.ready_fd);
     host->options.ready_fd = 0;
 }
@@ -95,7 +95,7 @@ static void tell_alive(const struct gw_host *host, bool known)
     if (host->options.alive_fd > 0 &&
         (ftruncate(host->options.alive_fd, 0) < 0 ||
          pwrite(host->options.alive_fd, text, (size_t)bytes, 0) != bytes))
-        gw_log_warn("cannot write the state of this worker to its --alive file: %s",
+        gw_log_warn("cannot write to the --alive file that this worker has connected: %s",
                     strerror(errno));
 }
 
@@ -127,7 +127,8 @@ static void on_nobody(struct gw_host *host, uint64_t begun_ns)
     if (!host->refused_ns) {
         host->refused_ns = now_ns;
         if (host->was_welcomed)
-            gw_log_info("no scheduler is running: tasks on this worker run on for up to %.3g s",
+            gw_log_info("no scheduler is running: tasks on this worker go on for up to %.3g s "
+                        "(--orphan-timeout)",
                         limit_s);
     }
     (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_REFUSED, .number = begun_ns});
@@ -162,8 +163,9 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
     gw_tunnels_forget(host->tunnels);
     /* Nothing runs here yet, so nothing is lost */
     if (error->code == GW_EPERM && !host->was_welcomed) {
-        gw_log_error("the scheduler knows no such token (%s): it was revoked, or is another "
-                     "cluster's",
+        gw_log_error("the scheduler does not know the token of this worker (%s): it was revoked, "
+                     "or belongs to another cluster; `gangway token create --role worker` on the "
+                     "scheduler's machine makes a new one",
                      error->text);
         host->exit_code = EXIT_FAILURE;
         gw_shut_down(host);
@@ -200,7 +202,8 @@ void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error)
         host->supervisor = NULL;
     if (!host->exiting && link->told_core) {
         if (link->role == GW_ROLE_SUPERVISOR) {
-            gw_log_error("the supervisor is gone: this worker shuts down");
+            gw_log_error("the process that starts this worker's tasks (its supervisor) has ended, "
+                         "so this worker shuts down");
             host->exit_code = EXIT_FAILURE;
         }
         (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CLOSE,
@@ -339,7 +342,7 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     for (uint8_t i = 0; i < fd_count; i++)
         close(fds[i]);
     if (rc < 0)
-        gw_log_warn("malformed message from the scheduler: %s", error.text);
+        gw_log_warn("the scheduler sent a malformed message: %s", error.text);
     return true;
 }
 
@@ -395,7 +398,8 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
                                                             : 0;
     bool supervisor = link == host->supervisor;
     if (gw_step_message(link, message, fds, fd_count) < 0) {
-        gw_log_warn("a peer sent an unexpected message: %s", gw_message_name(message->type));
+        gw_log_warn("another worker sent a message that is not allowed at this point: %s",
+                    gw_message_name(message->type));
         refuse(link, GW_EPROTO, "unexpected message");
     }
     if (supervisor && reaped)
@@ -436,7 +440,7 @@ void gw_peers_connect_scheduler(struct gw_host *host)
     const int rc = gw_host_link_connect_scheduler(host, &link);
     if (!link) {
         if (host->options.private_cluster && rc == GW_ECLOSED) {
-            gw_log_info("the scheduler has ended: this private cluster shuts down");
+            gw_log_info("the scheduler has ended, so this worker of a private cluster shuts down");
             gw_shut_down(host);
             return;
         }
@@ -467,7 +471,7 @@ static void host_on_accept(int fd, void *arg)
     struct gw_error error;
     if (host->options.peers &&
         gw_tls_accept(fd, gw_keyring_find, &host->keyring, &transport, &error) < 0) {
-        gw_log_error("refused the connection of a worker: %s", error.text);
+        gw_log_error("the connection of another worker was refused: %s", error.text);
         return;
     }
     gw_host_link_greet(host, fd, transport);

@@ -87,7 +87,7 @@ static int check_texts(const struct gw_host_options *options)
         what = "--name";
         rc = gw_pairs_parse_names(options->name, &arena, &names, &error);
         if (rc == 0 && (names.count != 1 || strchr(options->name, '[')))
-            rc = gw_error_set(&error, GW_EINVAL, "one name, without a comma or brackets");
+            rc = gw_error_set(&error, GW_EINVAL, "a name is one word, without a comma or brackets");
     }
     if (rc < 0)
         (void)fprintf(stderr, "gangway worker: %s: %s\n", what, error.text);

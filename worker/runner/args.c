@@ -35,7 +35,8 @@ static int resolve_reference(const struct resolver *resolver, struct gw_value *v
     int rc = gw_value_get_result(value, &node, &rank);
     if (rc < 0 || node.index >= resolver->count || !resolver->deps[node.index])
         return gw_error_set(resolver->error, GW_EPROTO,
-                            "an argument refers to a dependency that does not exist");
+                            "an argument refers to a dependency that the task does not have: "
+                            "install one version of Gangway on both sides");
     *resolved = gw_value_ref(resolver->deps[node.index]);
     return 0;
 }

@@ -32,13 +32,16 @@ static int find_folder(struct gw_task *task)
         return 0;
     if (!top || !*top)
         return gw_error_set(&task->error, GW_ENOENT,
-                            "there is no folder for checkpoints (GANGWAY_CHECKPOINTS is not set)");
+                            "there is no folder for checkpoints: with GANGWAY_INLINE=1, set "
+                            "GANGWAY_CHECKPOINTS to one");
     char path[sizeof task->checkpoint_dir], of_job[sizeof path];
     int job_length = snprintf(of_job, sizeof of_job, "%s/%" PRIu64, top, task->job);
     int length =
         snprintf(path, sizeof path, "%s/%" PRIu64 "/%" PRIu32, top, task->job, task->index);
     if (job_length >= (int)sizeof of_job || length >= (int)sizeof path)
-        return gw_error_set(&task->error, GW_ELIMIT, "GANGWAY_CHECKPOINTS is too long");
+        return gw_error_set(&task->error, GW_ELIMIT,
+                            "the path in GANGWAY_CHECKPOINTS may have at most %zu bytes",
+                            sizeof of_job - 33);
     int rc = make_folder(task, top);
     if (rc == 0)
         rc = make_folder(task, of_job);
@@ -124,7 +127,7 @@ int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, in
     if (!checkpoint || gw_checkpoint_set_bytes(checkpoint, "state", state, bytes) < 0 ||
         gw_checkpoint_set_i64(checkpoint, "step", step) < 0) {
         gw_checkpoint_free(checkpoint);
-        return gw_error_set(&task->error, GW_ENOMEM, "out of memory for a checkpoint");
+        return gw_error_set(&task->error, GW_ENOMEM, "out of memory for reading a checkpoint");
     }
     int rc = save(task, checkpoint);
     gw_checkpoint_free(checkpoint);
@@ -179,7 +182,8 @@ int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t 
     if (rc < 0)
         return rc;
     if (gw_checkpoint_i64(checkpoint, "step", &saved) < 0)
-        rc = gw_error_set(&task->error, GW_ECORRUPT, "%s: not a checkpoint of gw_checkpoint_save",
+        rc = gw_error_set(&task->error, GW_ECORRUPT,
+                          "%s is not a checkpoint that gw_checkpoint_save wrote, or it is damaged",
                           path);
     else
         rc = gw_checkpoint_copy(checkpoint, "state", state, bytes, &task->error);

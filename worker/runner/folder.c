@@ -31,8 +31,8 @@ int gw_folders_enter(struct gw_folders *folders, uint64_t attempt, int *back,
         gw_array_remove_swap(&folders->ahead, i);
         *back = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (*back < 0 || chdir(folder.path) < 0)
-            rc = gw_error_set(error, GW_EIO, "cannot enter the task's folder %s: %s", folder.path,
-                              strerror(errno));
+            rc = gw_error_set(error, GW_EIO, "cannot change to the task's working folder %s: %s",
+                              folder.path, strerror(errno));
         free(folder.path);
         return rc;
     }

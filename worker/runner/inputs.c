@@ -69,7 +69,9 @@ static int resolve_args(struct gw_bin args, struct gw_value *const *deps, uint32
     if (rc == 0 && gw_value_type(raw) == GW_LIST)
         return gw_args_resolve_own(raw, deps, dep_count, &task->args, &task->error);
     if (rc == 0)
-        rc = gw_error_set(&task->error, GW_EPROTO, "the arguments are not a list");
+        rc = gw_error_set(&task->error, GW_EPROTO,
+                          "the arguments of the task are not a list: install one version of "
+                          "Gangway on both sides");
     gw_value_unref(raw);
     return rc;
 }

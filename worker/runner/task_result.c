@@ -124,8 +124,10 @@ int gw_task_result_set(struct gw_task_result *result, const struct gw_value *val
         bytes > GW_INLINE_BYTES_MAX) {
         uint8_t head[GW_CODEC_HEAD_MAX];
         if (bytes > UINT32_MAX)
-            return gw_error_set(error, GW_ELIMIT, "the result has %zu bytes, more than 4 GiB",
-                                bytes);
+            return gw_error_set(
+                error, GW_ELIMIT,
+                "the result has %zu bytes, and 4 GiB is the most: split it, or write it to a file",
+                bytes);
         if (write_memfd(result, gw_codec_bytes_head(bytes, head), data, bytes) < 0)
             return gw_error_set(error, GW_ENOMEM, "no memory for a result of %zu bytes: %s", bytes,
                                 strerror(errno));
@@ -133,7 +135,7 @@ int gw_task_result_set(struct gw_task_result *result, const struct gw_value *val
     }
     int rc = gw_codec_encode(value, NULL, &result->buffer);
     if (rc < 0)
-        return gw_error_set(error, rc, "the result cannot be encoded: %s",
+        return gw_error_set(error, rc, "the result is not a valid value: %s",
                             rc == GW_EINVAL ? gw_value_invalid(value) : gw_error_text(rc));
     result->bytes = result->buffer.size;
     if (result->bytes <= GW_INLINE_BYTES_MAX)

@@ -36,7 +36,9 @@ static int make_parents(const char *folder, const char *name, struct gw_error *e
     for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
         int length = snprintf(path, sizeof path, "%s/%.*s", folder, (int)(slash - name), name);
         if (length >= (int)sizeof path)
-            return gw_error_set(error, GW_EINVAL, "%s: too long a path", name);
+            return gw_error_set(error, GW_EINVAL,
+                                "%s: the path, or a path below it, is longer than %d bytes", name,
+                                PATH_MAX - 1);
         if (mkdir(path, 0700) < 0 && errno != EEXIST)
             return gw_error_set(error, code_of_errno(), "cannot make %s: %s", path,
                                 strerror(errno));
@@ -93,7 +95,9 @@ static int lay_file(const char *folder, const struct gw_blobs *blobs,
     uint64_t bytes;
     int from, to = -1;
     if (snprintf(path, sizeof path, "%s/%s", folder, file->name) >= (int)sizeof path)
-        return gw_error_set(error, GW_EINVAL, "%s: too long a path", file->name);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the path, or a path below it, is longer than %d bytes", file->name,
+                            PATH_MAX - 1);
     int rc = links ? 0 : make_parents(folder, file->name, error);
     if (rc < 0 || links != S_ISLNK(file->mode))
         return rc;

@@ -99,7 +99,9 @@ static int open_at(struct gw_pack *pack, const struct entry *entry, struct stat 
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", pack->folder, entry->path) >= (int)sizeof path)
-        return gw_error_set(error, GW_EIO, "%s: too long a path", entry->path);
+        return gw_error_set(error, GW_EIO,
+                            "%s: the path, or a path below it, is longer than %d bytes",
+                            entry->path, PATH_MAX - 1);
     pack->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (pack->fd < 0 || fstat(pack->fd, info) < 0)
         return gw_error_set(error, errno == ENOENT ? GW_EAGAIN : GW_EIO, "%s: %s", path,
@@ -114,7 +116,8 @@ static int list_file(struct gw_pack *pack, const char *name, struct gw_error *er
     const struct entry entry = {.path = (char *)(uintptr_t)name};
     int rc = open_at(pack, &entry, &info, error);
     if (rc == GW_EAGAIN)
-        return gw_error_set(error, GW_ENOENT, "%s/%s is not there any more", pack->folder, name);
+        return gw_error_set(error, GW_ENOENT, "%s/%s was removed before it was copied",
+                            pack->folder, name);
     if (rc == 0)
         add(pack, name, GW_TRANSFER_FILE, &info);
     return rc;

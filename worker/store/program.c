@@ -58,18 +58,23 @@ static int fill(const struct gw_program_build *build, const char *folder, struct
     if (strcmp(name, "main") == 0 || strcmp(name, "lib") == 0)
         name = "program"; /* these two names are reserved */
     if (!join(lib, folder, "lib") || !join(link_path, folder, "main") || !join(path, folder, name))
-        return gw_error_set(error, GW_EINVAL, "%s: too long a path", folder);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the path, or a path below it, is longer than %d bytes", folder,
+                            PATH_MAX - 1);
     if (mkdir(folder, 0700) < 0 || mkdir(lib, 0700) < 0)
         return gw_error_set(error, GW_EIO, "cannot make %s: %s", lib, strerror(errno));
     for (uint32_t i = 0; i < build->manifest->count; i++)
         if (strchr(build->manifest->files[i].name, '/'))
-            return gw_error_set(error, GW_EINVAL, "a program must not contain a file named %s",
+            return gw_error_set(error, GW_EINVAL,
+                                "a program must not contain a file named %s: rename the file",
                                 build->manifest->files[i].name);
     int rc = link_file(build, 0, path, error);
     for (uint32_t i = 1; i < build->manifest->count && rc == 0; i++)
         rc = join(path, lib, build->manifest->files[i].name)
                  ? link_file(build, i, path, error)
-                 : gw_error_set(error, GW_EINVAL, "%s: too long a path", lib);
+                 : gw_error_set(error, GW_EINVAL,
+                                "%s: the path, or a path below it, is longer than %d bytes", lib,
+                                PATH_MAX - 1);
     if (rc == 0 && symlink(name, link_path) < 0)
         rc = gw_error_set(error, GW_EIO, "cannot make %s: %s", link_path, strerror(errno));
     return rc;
@@ -84,7 +89,9 @@ int gw_program_build(const struct gw_program_build *build, char path[PATH_MAX],
     folder_of(build->dir, build->hash, folder);
     int length = snprintf(fresh, sizeof fresh, "%s.%d", folder, (int)getpid());
     if (length < 0 || length >= (int)sizeof fresh)
-        return gw_error_set(error, GW_EINVAL, "%s: too long a path", folder);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the path, or a path below it, is longer than %d bytes", folder,
+                            PATH_MAX - 1);
     (void)gw_dir_remove(fresh, NULL); /* left by a dead process with the same process id */
     int rc = gw_dir_make(build->dir, error);
     if (rc == 0)

@@ -64,7 +64,9 @@ int gw_spillfile_folder(const char *parent, const char *state_dir, char path[PAT
         parent = gw_disk_kind_of(state_dir) == GW_DISK_LOCAL ? state_dir : "/var/tmp";
     sweep(parent);
     if (snprintf(path, PATH_MAX, "%s/" FOLDER "XXXXXX", parent) >= PATH_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s: too long a path", parent);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the path, or a path below it, is longer than %d bytes", parent,
+                            PATH_MAX - 1);
     /* Another worker's sweep may remove the folder between its creation and its lock. Then try
      * again. */
     for (int tries = 0; tries < 10; tries++) {
@@ -79,7 +81,10 @@ int gw_spillfile_folder(const char *parent, const char *state_dir, char path[PAT
         if (*lock_fd >= 0)
             close(*lock_fd);
     }
-    return gw_error_set(error, GW_EIO, "cannot lock a folder for results in %s", parent);
+    return gw_error_set(
+        error, GW_EIO,
+        "cannot make a folder for results in %s: another program removed each of 10 new ones",
+        parent);
 }
 
 /* -- Files ---------------------------------------------------------------------------------------

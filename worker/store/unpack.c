@@ -126,7 +126,9 @@ static int take_named(struct gw_unpack *unpack, const struct gw_msg_transfer_par
     if (!is_below(part->path) || (unpack->links && part->kind != GW_TRANSFER_LINK) ||
         snprintf(path, sizeof path, "%s/%s", unpack->path, part->path) >= (int)sizeof path)
         return gw_error_set(error, GW_EPROTO,
-                            "\"%.128s\" is not a valid name of a file in a checkpoint", part->path);
+                            "a checkpoint has a file with the name \"%.128s\", which is not a path "
+                            "below its folder",
+                            part->path);
     bool well;
     if (part->kind == GW_TRANSFER_FOLDER) {
         well = mkdir(path, 0700) == 0;
@@ -155,8 +157,10 @@ static int take_end(struct gw_unpack *unpack, const struct gw_msg_transfer_part 
     gw_parts_hash_final(&unpack->hash, digest);
     unpack->over = true;
     if (part->data.size != sizeof digest || memcmp(part->data.data, digest, sizeof digest) != 0)
-        return gw_error_set(error, GW_ECORRUPT, "%s: the received data differs from what was sent",
-                            unpack->path);
+        return gw_error_set(
+            error, GW_ECORRUPT,
+            "%s was damaged on its way between the hosts: its data differs from what was sent",
+            unpack->path);
     return 1;
 }
 
@@ -198,7 +202,9 @@ static int lay_one(const char *from, const char *name, const char *to, bool fold
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", to, name) >= (int)sizeof path)
-        return gw_error_set(error, GW_EIO, "%s: too long a path", name);
+        return gw_error_set(error, GW_EIO,
+                            "%s: the path, or a path below it, is longer than %d bytes", name,
+                            PATH_MAX - 1);
     if (folder ? mkdir(path, 0700) < 0 && errno != EEXIST : rename(from, path) < 0)
         return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
     return 0;
@@ -226,7 +232,9 @@ int gw_unpack_replace(struct gw_unpack *unpack, const char *to, struct gw_error 
 {
     char old[PATH_MAX];
     if (snprintf(old, sizeof old, "%s.old", unpack->path) >= (int)sizeof old)
-        return gw_error_set(error, GW_EIO, "%s: too long a path", unpack->path);
+        return gw_error_set(error, GW_EIO,
+                            "%s: the path, or a path below it, is longer than %d bytes",
+                            unpack->path, PATH_MAX - 1);
     int rc = gw_dir_remove(old, error);
     if (rc == 0 && rename(to, old) < 0 && errno != ENOENT)
         rc = gw_error_set(error, GW_EIO, "cannot replace %s: %s", to, strerror(errno));

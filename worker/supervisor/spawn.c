@@ -66,7 +66,8 @@ static int strings_init(struct strings *strings, struct gw_bin bin, struct gw_er
         const char *text;
         rc = gw_value_get_str(gw_value_at(strings->list, i), &text, error);
         if (rc < 0)
-            return gw_error_set(error, GW_EPROTO, "spawn: a list of strings holds something else");
+            return gw_error_set(error, GW_EPROTO,
+                                "spawn: an item of a list of strings is not a string");
         memcpy(&strings->items[i], &text, sizeof text); /* the types of exec lack const */
     }
     return 0;
@@ -219,7 +220,9 @@ int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error
     if (rc == 0 && options->variable)
         memcpy(&env.items[gw_value_count(env.list)], &options->variable, sizeof options->variable);
     if (rc == 0 && !argv.items[0])
-        rc = gw_error_set(error, GW_ESTART, "cannot start %s: no argv[0]", options->message->path);
+        rc = gw_error_set(error, GW_ESTART,
+                          "cannot start %s: the command has no argv[0], the name of the program",
+                          options->message->path);
     const char *path = *options->message->path || rc < 0 ? options->message->path : argv.items[0];
     if (rc == 0 && !(paths = gw_search_new(path, find_path(env.items))))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");

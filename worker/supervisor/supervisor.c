@@ -415,7 +415,7 @@ static void worker_receive(struct supervisor *supervisor)
             close(fds[i]);
     }
     if (rc == GW_EPROTO)
-        gw_log_error("malformed message from the worker: %s", error.text);
+        gw_log_error("the worker sent a malformed message: %s", error.text);
     supervisor->closed = supervisor->closed || rc != GW_EAGAIN;
 }
 
@@ -443,7 +443,8 @@ static void count_silence(struct supervisor *supervisor)
     supervisor->tick_ns = now_ns + SILENT_TICK_NS;
     if (++supervisor->silent != SILENT_TICKS || !supervisor->by_process.count)
         return;
-    gw_log_warn("the worker is stopped or stuck: killing all its processes");
+    gw_log_warn("the worker does not answer, perhaps stopped by SIGSTOP: all processes of its "
+                "tasks are killed");
     size_t at = 0;
     uint64_t process, ward;
     while (gw_map_next(&supervisor->by_process, &at, &process, &ward)) {
@@ -474,7 +475,8 @@ static int set_up_signals(void)
 static int set_up(struct supervisor *supervisor)
 {
     if (fcntl(WORKER_FD, F_SETFD, FD_CLOEXEC) < 0 || fcntl(WORKER_FD, F_SETFL, O_NONBLOCK) < 0) {
-        gw_log_error("descriptor 3 is not a worker's socket: only a worker may start this command");
+        gw_log_error(
+            "descriptor 3 is not the socket of a worker: only a worker can start this command");
         return GW_EINVAL;
     }
     (void)close_range(WORKER_FD + 1, ~0U, 0);

@@ -141,7 +141,7 @@ static struct gw_attempt_end own_end(const struct gw_process *process)
         .signal = process->signal,
     };
     if (first && first->state == GW_ATTEMPT_ENDING)
-        end.text = gw_attempt_text("its call %s ended the process: %s",
+        end.text = gw_attempt_text("the call of %s ended the process of the actor: %s",
                                    first->spec->message.function, first->end.text);
     else
         end.text = gw_process_exit_text(process);

@@ -42,10 +42,9 @@ static char *start_text(const struct gw_process *process)
 {
     if (!process->exit_known || process->signal || process->trouble)
         return gw_process_exit_text(process);
-    return gw_attempt_text(
-        "the program ended (exit code %d) without becoming a runner: is gw_init the "
-        "first statement of its main?",
-        process->exit_code);
+    return gw_attempt_text("the program ended (exit code %d) before it could run a task: its main "
+                           "must begin with gw_init",
+                           process->exit_code);
 }
 
 /* Sets the outcome of an attempt whose process ended without an order of this worker, and reports
@@ -80,12 +79,13 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         end.code = GW_ETASK;
     } else if (!process->signal) {
         free(end.text);
-        end.text =
-            process->exit_code
-                ? gw_attempt_text("the function ended its process (exit code %d)",
-                                  process->exit_code)
-                : gw_core_strdup("the process ended (exit code 0) before it reported a result: the "
-                                 "function called exit, or closed descriptors of the runner");
+        end.text = process->exit_code
+                       ? gw_attempt_text("the function ended its process (exit code %d): a task "
+                                         "function must return instead",
+                                         process->exit_code)
+                       : gw_core_strdup("the process ended (exit code 0) before it reported a "
+                                        "result: the function called exit, or closed file "
+                                        "descriptors that it did not open; it must return instead");
     }
     free(run->end.text);
     run->end = end;

@@ -55,7 +55,8 @@ void gw_workdir_on_event(struct gw_node_core *core, const struct gw_event *event
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
     if (event->code == GW_EIO) /* a disk error of this host: the task may succeed on another one */
         end.outcome = GW_OUTCOME_FILES;
-    end.text = gw_attempt_text("cannot prepare the task's files: %s", event->text);
+    end.text =
+        gw_attempt_text("cannot put the task's files into its working folder: %s", event->text);
     gw_map_remove(&core->folders, event->number);
     gw_attempt_fail(core, run, end);
 }

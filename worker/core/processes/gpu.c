@@ -315,7 +315,7 @@ static void look_again(struct gw_node_core *core, uint32_t number,
     else if (gpu->given)
         drain(core, number,
               gw_attempt_text("%.2f GiB of its memory and %" PRIu32
-                              " processes are there, which are no task's",
+                              " processes on it belong to no task",
                               (double)sample->used_bytes / (1 << 30), sample->processes));
     gpu->given = GW_GPU_GIVEN_NOT;
 }

@@ -150,10 +150,10 @@ int gw_spawn_on_hello(struct gw_node_core *core, struct gw_process *process,
     if (process->state != GW_PROCESS_STARTING || process->hello)
         return GW_EPROTO;
     if (hello->protocol != GW_PROTOCOL && hello->protocol + 1 != GW_PROTOCOL) {
-        process->trouble = gw_attempt_text("the program speaks runner protocol %" PRIu32
-                                           ", this worker %d: build it with the libgangway of this "
-                                           "version",
-                                           hello->protocol, GW_PROTOCOL);
+        process->trouble = gw_attempt_text(
+            "the program was built with another version of Gangway (runner protocol %" PRIu32
+            "; this worker has %d): build it with the libgangway of this version",
+            hello->protocol, GW_PROTOCOL);
         gw_process_reap(core, process, 0);
         return 0;
     }

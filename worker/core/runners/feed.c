@@ -160,8 +160,9 @@ void gw_feed_process(struct gw_node_core *core, struct gw_process *process,
             (run->serial > core->starving_serial || !gw_memory_limits_lets(core, run)))
             break;
         if (!gw_runner_pool_has_function(pool, run->spec)) {
-            char *text =
-                gw_attempt_text("the program has no function \"%s\"", run->spec->message.function);
+            char *text = gw_attempt_text("the program has no task function \"%s\": it must be "
+                                         "declared by GW_TASK in the program that runs",
+                                         run->spec->message.function);
             gw_runner_pool_refuse(core, run, text, 0);
             free(text);
             continue;

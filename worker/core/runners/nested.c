@@ -41,7 +41,7 @@ int gw_nested_on_link(struct gw_node_core *core, struct gw_process *process,
     };
     if (!core->registered) {
         linked.code = GW_ECLOSED;
-        linked.text = "this worker has lost its scheduler";
+        linked.text = "this worker has no connection to the scheduler at the moment";
         gw_core_send(core, process->link, GW_MESSAGE_task_linked)->message.task_linked = linked;
         return 0;
     }
@@ -126,9 +126,10 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
     }
     if (!process->lent && core->lent == core->options.lent_max) {
         struct gw_attempt_end end = {.outcome = GW_OUTCOME_FAILED, .code = GW_ELIMIT};
-        end.text = gw_attempt_text("the task waits for other tasks, as %u tasks on this worker "
-                                   "already do, which is the maximum (endless recursion?)",
-                                   core->lent);
+        end.text =
+            gw_attempt_text("the task cannot wait for other tasks, because %u tasks on this worker "
+                            "already do, which is the most: do tasks submit tasks without end?",
+                            core->lent);
         gw_process_end_attempt(core, run, end, run->spec->message.fail_grace_ns);
         return 0;
     }

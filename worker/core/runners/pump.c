@@ -164,8 +164,8 @@ static bool serve(struct gw_node_core *core)
         bool room = core->slots_used + claim.slots <= core->options.slots;
         bool warm = claim.run && claim.pool && idle_runner(core, claim.pool);
         if (claim.slots > core->options.slots) {
-            char *text = gw_attempt_text("it needs %u slots, this worker has %u", claim.slots,
-                                         core->options.slots);
+            char *text = gw_attempt_text("the task needs %u slots, and this worker has only %u",
+                                         claim.slots, core->options.slots);
             gw_runner_pool_refuse(core, claim.run ? claim.run : claim.pool->ready.first, text, 0);
             free(text);
         } else if (!room && !warm && claim.run && (behind = gw_turn_behind(core, claim.run))) {

@@ -108,8 +108,9 @@ bool gw_runner_pool_admits(struct gw_node_core *core, struct gw_process *process
     if (gw_runner_pool_has_function(process->pool, run->spec))
         return true;
     run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
-    run->end.text =
-        gw_attempt_text("the program has no function \"%s\"", run->spec->message.function);
+    run->end.text = gw_attempt_text("the program has no task function \"%s\": it must be declared "
+                                    "by GW_TASK in the program that runs",
+                                    run->spec->message.function);
     gw_attempt_ended(core, run);
     gw_process_next(core, process);
     return false;

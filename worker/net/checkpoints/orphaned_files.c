@@ -204,9 +204,9 @@ static void keep_aside(const char *aside, const char *folder, const char *name)
     if (access(from, F_OK) < 0)
         return;
     if (mkdir(aside, 0700) == 0)
-        gw_log_warn(
-            "the data of another cluster's jobs was moved to %s: remove it if nobody needs it",
-            aside);
+        gw_log_warn("output and checkpoints of another cluster's jobs were moved to %s: remove "
+                    "that folder if nobody needs them",
+                    aside);
     if (rename(from, to) < 0)
         gw_log_warn("cannot move %s: %s", from, strerror(errno));
 }
@@ -229,8 +229,9 @@ void gw_orphaned_files_on_welcome(struct gw_host *host, const char *cluster)
     (void)snprintf(path, sizeof path, "%s/cluster", host->options.dir);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || flock(fd, LOCK_EX) < 0 || read(fd, known, sizeof known - 1) < 0) {
-        gw_log_warn("%s: %s: all data in this folder is treated as this cluster's", path,
-                    strerror(errno));
+        gw_log_warn("cannot use %s: %s: if its folder has data of another cluster, that data is "
+                    "not recognised",
+                    path, strerror(errno));
     } else if (strcmp(known, cluster) != 0) {
         (void)uv_timer_stop(&host->sweep_timer);
         gw_orphaned_files_close(host); /* the sweep contains jobs of the other cluster */

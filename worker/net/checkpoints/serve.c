@@ -56,12 +56,14 @@ int gw_serve_open(const struct gw_host *host, const struct gw_msg_transfer_want 
     else
         gw_checkpoint_path_folder(host, want->job, want->index, folder, sizeof folder);
     if (want->copy && access(folder, F_OK) < 0)
-        return gw_error_set(error, GW_ENOENT, "the worker keeps no copy of the checkpoint");
+        return gw_error_set(error, GW_ENOENT, "that worker has no copy of the checkpoint");
     (void)snprintf(name, sizeof name, "%" PRIu32 ".%016" PRIx64 ".checkpoint", want->index,
                    want->attempt);
     /* The folder may have been created again for a rank of another attempt */
     if (want->commands && want->attempt && !want->written && gw_pack_stamp(folder) == 0)
-        return gw_error_set(error, GW_ENOENT, "%s is empty, but had a checkpoint before", folder);
+        return gw_error_set(error, GW_ENOENT,
+                            "the folder %s is empty, although a checkpoint was saved there before",
+                            folder);
     int rc = gw_pack_open(folder, want->commands ? NULL : name, pack, error);
     if (rc == 0 && want->commands && !want->copy)
         gw_pack_since(*pack, gw_union_mark(folder), want->written);

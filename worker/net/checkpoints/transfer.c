@@ -115,14 +115,16 @@ static int open_files(struct gw_transfer *transfer)
     struct gw_error *error = &transfer->did_error;
     (void)snprintf(path, sizeof path, "%s/%s", host->checkpoint_dir, transfer->marker);
     if (transfer->marker[0] && access(path, F_OK) == 0)
-        return gw_error_set(error, GW_EEXIST, "both hosts share the folder");
+        return gw_error_set(error, GW_EEXIST,
+                            "no transfer is needed: both hosts use the same folder of checkpoints");
     uint64_t most = host->options.transfer_bytes_max ? host->options.transfer_bytes_max
                                                      : GW_TRANSFER_BYTES_DEFAULT;
     if (transfer->bytes > most)
-        return gw_error_set(error, GW_ELIMIT,
-                            "the checkpoint has %.1f MiB, but this worker transfers at most %.1f "
-                            "MiB (--checkpoint-max of `gangway up` and `gangway worker`)",
-                            (double)transfer->bytes / (1 << 20), (double)most / (1 << 20));
+        return gw_error_set(
+            error, GW_ELIMIT,
+            "the checkpoint has %.1f MiB, and this worker transfers at most %.1f MiB: start it "
+            "with a higher --checkpoint-max (`gangway up` or `gangway worker`)",
+            (double)transfer->bytes / (1 << 20), (double)most / (1 << 20));
     (void)snprintf(path, sizeof path, "%s/.transfers/%016" PRIx64 ".%" PRIu64 ".%" PRIu32,
                    host->checkpoint_dir, host->incarnation, transfer->number, transfer->at);
     return gw_unpack_open(path, transfer->bytes, &source_of(transfer)->unpack, error);
@@ -201,7 +203,8 @@ static int take_own(struct gw_transfer *transfer)
     int rc = gw_serve_open(transfer->transfers->host, &want, &pack, &transfer->did_error);
     if (rc == 0 && !transfer->copy) {
         gw_pack_close(pack);
-        return gw_error_set(&transfer->did_error, GW_EEXIST, "the checkpoint is in place already");
+        return gw_error_set(&transfer->did_error, GW_EEXIST,
+                            "no transfer is needed: the checkpoint is on this worker");
     }
     if (rc == 0) {
         transfer->bytes = gw_pack_bytes(pack);

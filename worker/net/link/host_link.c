@@ -129,8 +129,9 @@ void gw_host_link_say_absent(struct gw_host *host, const struct gw_error *error)
         gw_log_warn("cannot connect to the scheduler at %s: %s; trying again until it answers",
                     host->scheduler_path, why);
     else
-        gw_log_warn("cannot connect to the scheduler at %s: %s (%u times since the last message)",
-                    host->scheduler_path, why, times);
+        gw_log_warn(
+            "cannot connect to the scheduler at %s: %s (tried %u times since the last message)",
+            host->scheduler_path, why, times);
 }
 
 static void deaf_on_message(struct gw_link *handle, const struct gw_message *message,
@@ -213,7 +214,8 @@ static struct gw_host_link *connect_peer(struct gw_host *host, uint32_t worker, 
     bool tcp = gw_endpoint_is_tcp(address);
     int fd, rc = 0;
     if (tcp && !key)
-        rc = gw_error_set(error, GW_EPERM, "the scheduler sent no key for this worker");
+        rc = gw_error_set(error, GW_EPERM,
+                          "this worker has no key for the other one: the scheduler has sent none");
     if (rc == 0)
         rc = gw_endpoint_connect(address, &fd, error);
     if (rc == 0 && tcp)
@@ -222,7 +224,8 @@ static struct gw_host_link *connect_peer(struct gw_host *host, uint32_t worker, 
         return NULL;
     struct gw_host_link *link = link_new(host, fd, transport, GW_ROLE_PEER);
     if (!link)
-        (void)gw_error_set(error, GW_EIO, "out of descriptors");
+        (void)gw_error_set(error, GW_EIO,
+                           "this worker has as many files open as it may (ulimit -n)");
     return link;
 }
 

@@ -143,7 +143,8 @@ static void reconnect_on_look(uv_timer_t *timer)
     if (second || (!reconnect->broken && now_ns - reconnect->heard_ns < SILENT_NS))
         return;
     if (!reconnect->broken && !reconnect->silent)
-        gw_log_info("the scheduler is silent: trying another connection");
+        gw_log_info(
+            "the scheduler has sent nothing for some time: this worker tries another connection");
     reconnect->silent = true;
     dial(reconnect);
 }
@@ -178,8 +179,8 @@ void gw_host_reconnect_on_second(struct gw_host *host, const struct gw_message *
         return;
     }
     const bool refused = message->type == GW_MESSAGE_refuse;
-    gw_log_warn("cannot resume the connection to the scheduler: %s",
-                refused ? message->refuse.text : "too many sent messages are lost");
+    gw_log_warn("cannot continue with the tasks from before the connection broke: %s",
+                refused ? message->refuse.text : "more messages were lost than this worker stores");
     gw_link_close(reconnect->second->link);
     reconnect->heard_ns = gw_clock_now_ns(); /* the first connection may recover */
     if (reconnect->broken)

@@ -42,7 +42,8 @@ static void disconnect_deaf(const struct gw_host_link *link)
 {
     char name[GW_ENDPOINT_TEXT_MAX + 64];
     name_peer(link, name, sizeof name);
-    gw_log_warn("%s does not read: disconnected with %d MiB unsent", name, QUEUED_BYTES_MAX >> 20);
+    gw_log_warn("%s does not read its messages: disconnected with %d MiB unsent", name,
+                QUEUED_BYTES_MAX >> 20);
     gw_link_close(link->link);
 }
 
@@ -56,7 +57,7 @@ static void look_at_queue(struct gw_host_link *link, bool beat)
     if (link != host->scheduler || slow == host->scheduler_slow || (!slow && !beat))
         return;
     host->scheduler_slow = slow;
-    gw_log_info("the scheduler %s: %.1f MiB are queued for it",
+    gw_log_info("the scheduler %s its messages: %.1f MiB wait to be sent to it",
                 slow ? "reads slowly" : "reads again", (double)queued_bytes / (1 << 20));
     gw_step_later(host, &(struct gw_event){.type = GW_EVENT_QUEUED, .bytes = queued_bytes});
 }

@@ -104,7 +104,9 @@ int gw_cache_open(uv_loop_t *loop, const struct gw_cache_options *options, struc
     if (rc == 0)
         rc = gw_blobs_init(&opened->files, files, error);
     if (rc == 0 && length >= (int)sizeof opened->folders)
-        rc = gw_error_set(error, GW_EINVAL, "%s: too long a path", dir);
+        rc = gw_error_set(error, GW_EINVAL,
+                          "%s: the path, or a path below it, is longer than %d bytes", dir,
+                          PATH_MAX - 1);
     if (rc == 0)
         rc = make_folder(opened->dir, error);
     if (rc == 0)
@@ -380,7 +382,7 @@ static void on_remove_done(uv_work_t *request, int status)
     struct work *work = request->data;
     (void)status;
     if (work->rc < 0)
-        gw_log_warn("cannot remove the folder of a task: %s", work->error.text);
+        gw_log_warn("cannot remove the working folder of a task: %s", work->error.text);
     (void)ends_after_close(work->cache);
     free(work);
 }
@@ -450,9 +452,9 @@ void gw_cache_want(struct gw_cache *cache, struct gw_bin hash)
         return;
     }
     if (entry->was_there)
-        gw_log_warn(
-            "a program was removed from %s and is restored: another program cleans this folder",
-            cache->dir);
+        gw_log_warn("a program's file was removed from %s, and is stored there again: make sure "
+                    "that nothing cleans this folder",
+                    cache->dir);
     progress(cache, entry);
 }
 
@@ -507,7 +509,8 @@ int gw_cache_on_program(struct gw_cache *cache, const struct gw_msg_program *mes
     uint8_t hash[GW_HASH_BYTES];
     gw_hash_bytes(message->manifest.data, message->manifest.size, hash);
     if (message->hash.size != GW_HASH_BYTES || memcmp(message->hash.data, hash, GW_HASH_BYTES) != 0)
-        return gw_error_set(error, GW_EPROTO, "program: the hash is not that of the manifest");
+        return gw_error_set(error, GW_EPROTO,
+                            "program: the list of its files is damaged: its hash is another one");
     struct entry *entry = entry_of(cache, hash);
     entry->gone = false;
     if (entry->manifest.count)

@@ -120,7 +120,8 @@ static void on_time(uv_timer_t *timer)
         finish(debugger);
         return;
     }
-    gw_log_warn("gdb took too long to read the stacks of hanging ranks and was killed");
+    gw_log_warn(
+        "gdb has not read the stacks of hanging ranks in time and was killed: they are not shown");
     kill_all(debugger);
     (void)uv_timer_start(timer, on_time, KILLED_MS, 0);
 }

@@ -90,7 +90,8 @@ static void write_on_done(uv_work_t *work, int status)
 
 static void on_time(uv_timer_t *timer)
 {
-    gw_log_warn("the stacks of ranks that hang are not written yet: the disk is slow");
+    gw_log_warn(
+        "the stacks of ranks that hang are not written to their logs yet: the disk is slow");
     finish(timer->data, true);
 }
 

@@ -98,9 +98,10 @@ int gw_port_open(struct gw_port *port, struct gw_error *error)
         }
         close(found.name_fd);
     }
-    return gw_error_set(error, GW_EIO,
-                        "cannot reserve a port: %u ports from %u to %u are in use: %s", TRIES_MAX,
-                        first, last, strerror(errno));
+    return gw_error_set(
+        error, GW_EIO,
+        "cannot reserve a port: %u ports between %u and %u were tried, and all are in use: %s",
+        TRIES_MAX, first, last, strerror(errno));
 }
 
 void gw_port_unbind(struct gw_port *port)

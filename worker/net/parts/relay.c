@@ -119,7 +119,8 @@ int gw_relay_open(struct gw_relays *relays, uv_loop_t *loop, struct gw_transport
         int rc = relay ? GW_EIO : GW_ENOMEM;
         free(relay);
         transport->free(transport);
-        return gw_error_set(error, rc, "cannot open a relay for a task: %s", strerror(errno));
+        return gw_error_set(error, rc, "cannot connect a task to the scheduler: %s",
+                            strerror(errno));
     }
     (void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
     relay->relays = relays;
@@ -134,7 +135,8 @@ int gw_relay_open(struct gw_relays *relays, uv_loop_t *loop, struct gw_transport
         transport->free(transport);
         (void)close(pair[0]);
         free(relay);
-        return gw_error_set(error, rc, "cannot open a relay for a task: %s", gw_error_text(rc));
+        return gw_error_set(error, rc, "cannot connect a task to the scheduler: %s",
+                            gw_error_text(rc));
     }
     (void)uv_prepare_init(loop, &relay->watch);
     relay->watch.data = relay;
@@ -149,7 +151,8 @@ int gw_relay_open(struct gw_relays *relays, uv_loop_t *loop, struct gw_transport
     if (rc < 0) {
         side_close(&relay->sides[0]); /* closes the other side, too */
         (void)close(pair[0]);
-        return gw_error_set(error, rc, "cannot open a relay for a task: %s", gw_error_text(rc));
+        return gw_error_set(error, rc, "cannot connect a task to the scheduler: %s",
+                            gw_error_text(rc));
     }
     *fd = pair[0];
     return 0;

@@ -202,8 +202,8 @@ static void on_door(uv_poll_t *poll, int status, int events)
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, NULL, MHD_OPTION_END);
     if (!rendezvous->daemon) {
-        gw_log_error(
-            "cannot start the Horovod rendezvous of a gang: its ranks will not find each other");
+        gw_log_error("cannot start the server by which the Horovod ranks of a gang find each "
+                     "other: they will not start");
         return;
     }
     rendezvous->listener_fd = -1;

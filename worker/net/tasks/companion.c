@@ -127,7 +127,7 @@ int gw_companion_arguments(const struct gw_msg_tunnel_open *open, pid_t pid,
             GW_MUST(gw_list_push(list, filled_in(word, pid, open->rank)));
     }
     if (rc == 0 && gw_value_count(given) == 0)
-        rc = gw_error_set(error, GW_EINVAL, "there is no program to start");
+        rc = gw_error_set(error, GW_EINVAL, "the name of the program to start is missing");
     if (rc == 0)
         GW_MUST(gw_codec_encode(list, NULL, encoded));
     gw_value_unref(given);

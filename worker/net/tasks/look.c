@@ -101,10 +101,11 @@ static int look_at(const struct look *look, struct gw_error *error)
     struct gw_value *env = NULL;
     int folder = open(*spawn->cwd ? spawn->cwd : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
-        return gw_error_set(error, GW_ESTART,
-                            "cannot start: working directory %s: %s on that host: make it there "
-                            "under the same path, or send its files along with --ship",
-                            spawn->cwd, errno == ENOENT ? "no such folder" : strerror(errno));
+        return gw_error_set(
+            error, GW_ESTART,
+            "cannot start: working directory %s: %s on that host: make it there under "
+            "the same path, or send its files along with --ship",
+            spawn->cwd, errno == ENOENT ? "no such folder" : strerror(errno));
     int rc =
         spawn->env.size ? gw_codec_decode(spawn->env.data, spawn->env.size, NULL, &env, error) : 0;
     char **candidates = rc < 0 ? NULL : gw_search_new(spawn->path, env ? find_path(env) : NULL);

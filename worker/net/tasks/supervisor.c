@@ -31,7 +31,9 @@ static void beat_on_timer(uv_timer_t *timer)
 static void supervisor_on_exit(uv_process_t *process, int64_t status, int signal)
 {
     if (status || signal)
-        gw_log_error("the supervisor ended (exit code %lld, signal %d)", (long long)status, signal);
+        gw_log_error("the process that starts this worker's tasks (its supervisor) ended (exit "
+                     "code %lld, signal %d)",
+                     (long long)status, signal);
     uv_close((uv_handle_t *)process, NULL);
 }
 

@@ -38,7 +38,10 @@ static int place(const struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX],
         return 0;
     int rc = gw_user_dir_socket(host->options.dir, dir, error);
     if (rc == 0 && (size_t)snprintf(path, most, "%s/tasks-%d.sock", dir, pid) >= most)
-        rc = gw_error_set(error, GW_EINVAL, "%s: too long for a socket's path", dir);
+        rc = gw_error_set(
+            error, GW_EINVAL,
+            "%s: the folder of a socket may have at most %zu bytes: give a shorter --dir", dir,
+            most - sizeof "/tasks-4194304.sock");
     return rc;
 }
 
@@ -75,7 +78,7 @@ static int open_once(struct gw_host *host)
         return 0;
     }
     socket->refused = true;
-    gw_log_warn("commands cannot connect to the cluster: %s", error.text);
+    gw_log_warn("commands that run as tasks cannot use the cluster themselves: %s", error.text);
     return GW_EIO;
 }
 
@@ -172,17 +175,19 @@ static int connect_task(struct gw_host *host, const struct gw_msg_hello *hello, 
     struct gw_node_place place;
     if (!is_proven(host, hello))
         return gw_error_set(error, GW_EPERM,
-                            "GANGWAY_IDENTITY does not belong to a task that this worker started");
+                            "GANGWAY_IDENTITY is not that of a task on this worker: unset it to "
+                            "use another cluster");
     if (!gw_node_core_find(host->core, hello->attempt, hello->rank, &place))
         return gw_error_set(error, GW_EPERM,
                             "the task that started this process has ended, so the process may no "
                             "longer use the cluster");
     if (!host->welcomed)
-        return gw_error_set(error, GW_EAGAIN, "this worker has lost its scheduler");
+        return gw_error_set(error, GW_EAGAIN,
+                            "this worker has no connection to the scheduler at the moment");
     if (host->relays.count >= RELAYS_MAX)
         return gw_error_set(error, GW_EAGAIN,
-                            "%d processes of tasks on this worker are connected to the cluster, "
-                            "which is the maximum",
+                            "%d processes of tasks on this worker use the cluster, which is the "
+                            "most: wait until some have ended",
                             RELAYS_MAX);
     return gw_host_link_connect_task(host, hello->attempt, hello->rank, fd, error);
 }

@@ -157,7 +157,8 @@ static void fail(struct tunnel *tunnel, const struct gw_error *error)
         return;
     struct gw_error why = *error;
     if (tunnel->state == TUNNEL_STARTS && why.code == 0)
-        gw_error_set(&why, GW_ECLOSED, "the connection ended before it was established");
+        gw_error_set(&why, GW_ECLOSED,
+                     "the task or its worker closed the connection before it was established");
     if (tunnel->state == TUNNEL_STARTS)
         tell_opened(tunnel->tunnels, tunnel->id, &why);
     else
@@ -247,7 +248,7 @@ static void take(struct tunnel *tunnel, struct gw_bin data)
     if (tunnel->spent)
         return; /* no credit is given for the dropped data */
     if (tunnel->ended_in || tunnel->pending + data.size > GW_TUNNEL_WINDOW_BYTES) {
-        gw_error_set(&error, GW_EPROTO, "the client sent more bytes than it had credit for");
+        gw_error_set(&error, GW_EPROTO, "the client sent more data than the worker had asked for");
         fail(tunnel, &error);
     } else if (data.size == 0) {
         tunnel->ended_in = true;
@@ -379,7 +380,9 @@ static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open 
     if (rc == 0 && uv_pipe_open(&tunnel->pipe, pair[0]) == 0)
         pair[0] = -1; /* owned by tunnel->pipe now */
     else if (rc == 0)
-        rc = gw_error_set(&error, GW_EIO, "cannot start a process: out of descriptors");
+        rc = gw_error_set(
+            &error, GW_EIO,
+            "cannot start a process: this worker has as many files open as it may (ulimit -n)");
     for (int i = 0; i < 2; i++)
         if (pair[i] >= 0)
             close(pair[i]);
@@ -412,10 +415,10 @@ static void open_input(struct tunnel *tunnel, uint64_t process)
     struct gw_error error = {0};
     uint64_t fd;
     if (!gw_map_get(&tunnels->inputs, process, &fd)) {
-        gw_error_set(
-            &error, GW_EEXIST,
-            "the standard input of task %u of job %llu is /dev/null or connected to another client",
-            tunnel->index, (unsigned long long)tunnel->job);
+        gw_error_set(&error, GW_EEXIST,
+                     "the standard input of task %u of job %llu is /dev/null, or another client "
+                     "already writes to it",
+                     tunnel->index, (unsigned long long)tunnel->job);
         fail(tunnel, &error);
         return;
     }

@@ -162,7 +162,7 @@ static void task_cannot_start_error_states_the_cause(void **state)
         {.signal = 11, .text = "signal 11"},
         {.spawn_code = GW_ENOENT, .text = "no such file"},
         {.protocol = 99, .text = "protocol 99"},
-        {.function = "h", .protocol = GW_PROTOCOL, .text = "no function \"h\""},
+        {.function = "h", .protocol = GW_PROTOCOL, .text = "no task function \"h\""},
         {.program_code = GW_ECORRUPT, .text = "damaged"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

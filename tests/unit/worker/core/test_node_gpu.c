@@ -255,7 +255,7 @@ static void undrained_gpu_is_checked_before_reuse(void **state)
     dies(w, 1, 0, 9);
     look(w, (struct gw_gpu_sample){.used_bytes = 2 * GIB});
     assert_text(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why,
-                "2.00 GiB of its memory and 0 processes are there, which are no task's");
+                "2.00 GiB of its memory and 0 processes on it belong to no task");
     give_back(w); /* the cause is known */
     look(w, (struct gw_gpu_sample){.used_bytes = 2 * GIB});
     assert_string_equal(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why, "");
