@@ -139,7 +139,8 @@ static void client_on_close(const struct gw_error *error, void *arg)
             "another cluster; `gangway token create` on the scheduler's machine makes a new one",
             error->text);
     else if (error && error->code == GW_EPROTO && !unproven)
-        gw_error_set(&client->down, GW_EPROTO, "the scheduler broke the protocol: %s", error->text);
+        gw_error_set(&client->down, GW_EPROTO, "the scheduler sent a malformed message: %s",
+                     error->text);
     else if (error && error->code == GW_ETIMEDOUT)
         gw_error_set(&client->down, GW_ECLOSED, "the connection to the scheduler was lost: %s",
                      error->text);

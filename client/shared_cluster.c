@@ -35,14 +35,17 @@ static int check_none(const char *dir, struct gw_error *error)
                             &client, &why);
     if (rc == 0) {
         gw_client_close(client);
-        return gw_error_set(error, GW_EEXIST, "a cluster is running already (%s)", address);
+        return gw_error_set(
+            error, GW_EEXIST,
+            "a cluster is running already (%s): use it, or end it by `gangway down`", address);
     }
     if (rc == GW_ENOSCHEDULER)
         return peer.pid <= 0 || gw_cluster_wait_gone(peer.pid, STOP_TIMEOUT_S * GW_NS_PER_S)
                    ? 0
                    : gw_error_set(error, GW_EEXIST,
-                                  "process %d listens at %s, but closes connections", (int)peer.pid,
-                                  address);
+                                  "process %d listens at %s, where the cluster would, but is no "
+                                  "scheduler that answers: end it first",
+                                  (int)peer.pid, address);
     return gw_error_set(error, rc, "%s", why.text);
 }
 
@@ -58,7 +61,7 @@ int gw_shared_cluster_up(const struct gw_cluster_options *options, pid_t *pid,
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0 || flock(lock, LOCK_EX) < 0) {
         const bool cancelled = options->interrupted && *options->interrupted;
-        rc = cancelled ? gw_error_set(error, GW_ECANCELLED, "interrupted: nothing was started")
+        rc = cancelled ? gw_error_set(error, GW_ECANCELLED, "interrupted: no cluster was started")
                        : gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
         goto out;
     }

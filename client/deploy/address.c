@@ -73,7 +73,9 @@ int gw_address_default_socket(char path[PATH_MAX], struct gw_error *error)
     char dir[PATH_MAX];
     int rc = gw_user_dir_state(dir, error);
     if (rc == 0 && snprintf(path, PATH_MAX, "%s/%s", dir, GW_ADDRESS_SOCKET) >= PATH_MAX)
-        rc = gw_error_set(error, GW_EINVAL, "the path %.64s... is too long", dir);
+        rc = gw_error_set(error, GW_EINVAL,
+                          "the path %.64s..., or a path below it, is longer than %d bytes", dir,
+                          PATH_MAX - 1);
     return rc;
 }
 
@@ -85,9 +87,10 @@ int gw_address_connect(const char *path, int *fd, struct gw_error *error)
     if (rc < 0)
         return rc;
     if (strlen(real) >= sizeof address.sun_path)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: longer than the %zu bytes that a socket's path may have", real,
-                            sizeof address.sun_path - 1);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "%s: the path of a socket may have at most %zu bytes: use a shorter one", real,
+            sizeof address.sun_path - 1);
     strcpy(address.sun_path, real);
 
     int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -168,7 +171,9 @@ static int read_line(char address[GW_ADDRESS_TCP_MAX], int line, struct gw_error
     if (file)
         fclose(file);
     if (!read)
-        return gw_error_set(error, GW_ENOENT, "no cluster of this user listens by TCP");
+        return gw_error_set(
+            error, GW_ENOENT,
+            "no cluster that this user started listens by TCP: `gangway up --listen` starts one");
     text[strcspn(text, "\n")] = '\0';
     strcpy(address, text);
     return 0;

@@ -354,7 +354,7 @@ static int launch_run(struct launch *launch, struct gw_error *error)
                 kill(launch->pid, SIGKILL);
             reap(launch->pid);
             rc = is_interrupted(launch)
-                     ? gw_error_set(error, GW_ECANCELLED, "interrupted: nothing was started")
+                     ? gw_error_set(error, GW_ECANCELLED, "interrupted: no cluster was started")
                      : launch_failed(launch, line, late, error);
         }
     }
@@ -404,7 +404,9 @@ int gw_cluster_open(const struct gw_cluster_options *options, struct gw_cluster 
     if (snprintf(cluster->dir, sizeof cluster->dir, "%.*s/private-%d-%08x",
                  (int)sizeof cluster->dir, runtime, (int)getpid(),
                  random) >= (int)sizeof cluster->dir) {
-        rc = gw_error_set(error, GW_EINVAL, "the path %.64s... is too long", runtime);
+        rc = gw_error_set(error, GW_EINVAL,
+                          "the path %.64s..., or a path below it, is longer than %d bytes", runtime,
+                          PATH_MAX - 1);
         goto fail;
     }
     snprintf(cluster->socket, sizeof cluster->socket, "%s/%s", cluster->dir, GW_ADDRESS_SOCKET);

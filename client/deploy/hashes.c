@@ -117,7 +117,9 @@ int gw_hashes_of(int fd, uint8_t hash[GW_HASH_BYTES], struct gw_error *error)
         return gw_error_set(error, GW_EIO, "%s", strerror(errno));
     cache_key(&after, again);
     if (strcmp(key, again) != 0)
-        return gw_error_set(error, GW_EAGAIN, "the file changed while it was read");
+        return gw_error_set(
+            error, GW_EAGAIN,
+            "the file changed while it was read: submit again when nothing writes to it");
     if (cached && settled)
         cache_add(cache, key, hash);
     return 0;

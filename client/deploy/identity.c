@@ -74,7 +74,8 @@ static int take_answer(const struct gw_message *message, int fd, struct gw_error
         return refused(message->refuse.code < 0 ? message->refuse.code : GW_EPROTO,
                        message->refuse.text, error);
     if (message->type != GW_MESSAGE_task_linked || (message->task_linked.code == 0 && fd < 0))
-        return gw_error_set(error, GW_EPROTO, "the worker of this task gave no connection");
+        return gw_error_set(error, GW_EPROTO,
+                            "the worker of this task answered without a connection to the cluster");
     return message->task_linked.code < 0
                ? refused(message->task_linked.code, message->task_linked.text, error)
                : 0;
@@ -91,7 +92,7 @@ static int ask(struct gw_channel *channel, const struct gw_identity *identity, i
         rc = gw_channel_get(channel, true, &message, fds, &count, NULL);
     if (rc < 0)
         return gw_error_set(error, rc == GW_EPROTO ? rc : GW_ENOSCHEDULER,
-                            "the worker of this task gave no answer: %s", gw_error_text(rc));
+                            "the worker of this task did not answer: %s", gw_error_text(rc));
     rc = take_answer(&message, count ? fds[0] : -1, error);
     for (uint8_t i = rc == 0; i < count; i++)
         close(fds[i]);
@@ -106,7 +107,8 @@ int gw_identity_connect(const struct gw_identity *identity, int *fd, struct gw_e
     struct gw_channel *channel;
     int worker, rc = gw_address_connect(identity->path, &worker, error);
     if (rc == GW_ENOSCHEDULER)
-        return gw_error_set(error, rc, "the worker of this task does not answer at %s",
+        return gw_error_set(error, rc,
+                            "the worker of this task does not answer at %s: has the task ended?",
                             identity->path);
     if (rc < 0)
         return rc;

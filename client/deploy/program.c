@@ -80,7 +80,8 @@ static int add_library(struct dl_phdr_info *info, size_t bytes, void *arg)
     if (listing->program->count == GW_MANIFEST_FILES_MAX)
         listing->rc =
             gw_error_set(listing->error, GW_ELIMIT,
-                         "this program has more than %d libraries outside the system folders",
+                         "this program uses more than %d shared libraries outside the system "
+                         "folders, which is the most that can be sent: link some statically",
                          GW_MANIFEST_FILES_MAX);
     else
         listing->rc = add_file(listing, info->dlpi_name, base_name(info->dlpi_name));

@@ -76,9 +76,9 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
     if (client->closed)
         return gw_error_set(error, GW_ECLOSED, "the client was closed");
     if (down.code == 0)
-        return gw_error_set(
-            error, GW_ECLOSED,
-            "the connection to the scheduler was lost, and another scheduler runs now");
+        return gw_error_set(error, GW_ECLOSED,
+                            "the connection to the scheduler was lost, and a new cluster runs at "
+                            "its address: submit again");
     return gw_error_set(error, down.code, "%s", down.text);
 }
 

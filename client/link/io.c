@@ -332,7 +332,8 @@ static void reattach(struct gw_io *io)
     if (rc == 0)
         return;
     struct gw_error error;
-    (void)gw_error_set(&error, rc, "cannot use the connection: %s", gw_error_text(rc));
+    (void)gw_error_set(&error, rc, "cannot use the connection to the scheduler: %s",
+                       gw_error_text(rc));
     pthread_mutex_lock(&io->lock);
     io->down = true;
     pthread_mutex_unlock(&io->lock);

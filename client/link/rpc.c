@@ -230,7 +230,9 @@ int gw_rpc_read_end(const struct gw_rpc *call, int *exit_code, struct gw_error *
     if (gw_value_get_i64(gw_value_at(body, 0), &code, NULL) < 0 || code > 0 || code < INT16_MIN ||
         gw_value_get_i64(gw_value_at(body, 1), &exited, NULL) < 0 ||
         gw_value_get_str(gw_value_at(body, 2), &text, NULL) < 0) {
-        rc = gw_error_set(error, GW_EPROTO, "the scheduler's answer to wait is malformed");
+        rc = gw_error_set(
+            error, GW_EPROTO,
+            "the scheduler's answer is malformed: install one version of Gangway on both sides");
     } else {
         *exit_code = (int)exited;
         rc = code < 0 ? gw_error_set(error, (int)code, "%s", text) : 0;

@@ -89,7 +89,9 @@ int gw_session_connect(struct gw_client *client, const struct gw_io_socket *sock
                                   "the scheduler (process %d) did not answer within %d s",
                                   (int)peer.pid, OPEN_TIMEOUT_S);
     return rc == GW_ECLOSED
-               ? gw_error_set(error, GW_ENOSCHEDULER, "the scheduler closed the connection")
+               ? gw_error_set(
+                     error, GW_ENOSCHEDULER,
+                     "the scheduler closed the connection before it answered: its log says why")
                : rc;
 }
 
@@ -143,7 +145,8 @@ static int grow(struct gw_client *client, uint32_t slots, struct gw_error *error
         rc = gw_cluster_grow(client->cluster, more, error);
     while (rc == 0 && (rc = count_slots(client, &now, error)) == 0 && now < before + more) {
         if (gw_clock_now_ns() > deadline_ns)
-            return gw_error_set(error, GW_ETIMEDOUT, "a worker did not start within %d s",
+            return gw_error_set(error, GW_ETIMEDOUT,
+                                "no worker of the private cluster started within %d s",
                                 OPEN_TIMEOUT_S);
         nanosleep(&(struct timespec){.tv_nsec = 2 * GW_NS_PER_MS}, NULL);
     }
@@ -213,7 +216,9 @@ int gw_session_ask(struct gw_client *client, struct gw_rpc *call, struct gw_mess
     gw_rpc_open(call, client);
     *request = call->request;
     if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+        return gw_error_set(
+            error, GW_ENOTSUP,
+            "this needs a cluster, and with GANGWAY_INLINE=1 there is none: unset it");
     int rc = ask(call, client, message, timeout_ns, error);
     /* A query changes nothing, so it can be sent again after a reconnect. */
     while (rc == GW_ECLOSED && message->type == GW_MESSAGE_query && client->home &&

@@ -245,7 +245,9 @@ static int decode_object(const struct gw_rpc *call, struct gw_value **value, str
     if (call->fd < 0)
         return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
     if (call->number == 0)
-        return gw_error_set(error, GW_EPROTO, "the scheduler sent a result without its size");
+        return gw_error_set(error, GW_EPROTO,
+                            "the scheduler sent a result without its size: install one version of "
+                            "Gangway on both sides");
     return gw_value_file_decode(call->fd, (size_t)call->number, value, error);
 }
 
@@ -344,8 +346,9 @@ static int get_patiently(struct gw_future *future, uint32_t rank, const struct p
                          struct gw_value **value, struct gw_error *error)
 {
     if (rank >= (future->ranks ? future->ranks : 1))
-        return gw_error_set(error, GW_EINVAL, "there is no rank %u: the number of ranks is %u",
-                            rank, future->ranks ? future->ranks : 1);
+        return gw_error_set(error, GW_EINVAL,
+                            "there is no rank %u: the task has %u ranks, numbered from 0", rank,
+                            future->ranks ? future->ranks : 1);
     int rc = gw_future_wait(future, gw_clock_left_ns(patience->deadline_ns));
     if (rc == GW_ETIMEDOUT)
         return late(future, patience, error);
@@ -527,7 +530,8 @@ int gw_future_retry(struct gw_future *future, struct gw_error *error)
     if (rc == GW_ECLOSED)
         return gw_client_down_error(client, error);
     if (rc < 0)
-        return gw_error_set(error, rc, "only a failed task can be run again");
+        return gw_error_set(error, rc,
+                            "the task has not failed: only a failed task can be run again");
 
     gw_rpc_open(&call, client);
     struct gw_message message = {

@@ -11,7 +11,9 @@ static int look_up(struct gw_client *client, const struct gw_msg_lookup *lookup,
 {
     struct gw_message message = {.type = GW_MESSAGE_lookup, .lookup = *lookup};
     if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+        return gw_error_set(
+            error, GW_ENOTSUP,
+            "this needs a cluster, and with GANGWAY_INLINE=1 there is none: unset it");
     int rc = gw_session_start(client, 0, error);
     if (rc < 0)
         return rc;
@@ -52,7 +54,8 @@ int gw_published(struct gw_client *client, const char *name, struct gw_future **
                  struct gw_error *error)
 {
     if (!name || !*name)
-        return gw_error_set(error, GW_EINVAL, "the name of the published result is empty");
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of the published result is empty: give its name");
     return look_up(client, &(struct gw_msg_lookup){.kind = 1, .name = name}, future, error);
 }
 
@@ -70,7 +73,8 @@ int gw_publish(struct gw_client *client, const char *name, const struct gw_futur
                struct gw_error *error)
 {
     if (!name || !*name)
-        return gw_error_set(error, GW_EINVAL, "the name for the result is empty");
+        return gw_error_set(error, GW_EINVAL,
+                            "the name under which to publish the result is empty: give one");
     return publish(client,
                    &(struct gw_msg_publish){.name = name,
                                             .job = gw_future_job(future),
@@ -81,7 +85,8 @@ int gw_publish(struct gw_client *client, const char *name, const struct gw_futur
 int gw_unpublish(struct gw_client *client, const char *name, struct gw_error *error)
 {
     if (!name || !*name)
-        return gw_error_set(error, GW_EINVAL, "the name of the published result is empty");
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of the published result is empty: give its name");
     return publish(client, &(struct gw_msg_publish){.name = name}, error);
 }
 

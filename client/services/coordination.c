@@ -26,7 +26,9 @@ static int encode(const struct question *question, struct gw_buffer *buffer, str
                    question->verb == GW_SYNC_PUT;
     if (!question->value)
         return carries && question->kind != GW_SYNC_EVENT
-                   ? gw_error_set(error, GW_ENOMEM, "%s: there is no value: out of memory",
+                   ? gw_error_set(error, GW_ENOMEM,
+                                  "%s: there is no value, because the program was out of memory "
+                                  "when it made it",
                                   question->name)
                    : 0;
     int rc = gw_codec_encode(question->value, NULL, buffer);
@@ -37,8 +39,8 @@ static int encode(const struct question *question, struct gw_buffer *buffer, str
     if (buffer->size <= GW_SYNC_VALUE_BYTES)
         return 0;
     return gw_error_set(error, GW_ELIMIT,
-                        "%s: the value has %zu bytes, more than the limit of %u: publish it under "
-                        "a name and store the name here",
+                        "%s: the value has %zu bytes, and %u is the most: publish it under a name "
+                        "and store the name here",
                         question->name, buffer->size, GW_SYNC_VALUE_BYTES);
 }
 
@@ -49,7 +51,9 @@ static int ask(struct gw_client *client, const struct question *question, struct
 {
     struct gw_buffer value = {0};
     if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+        return gw_error_set(
+            error, GW_ENOTSUP,
+            "this needs a cluster, and with GANGWAY_INLINE=1 there is none: unset it");
     if (!question->name)
         return gw_error_set(error, GW_EINVAL, "a name is missing");
     int rc = gw_session_start(client, 0, error);
@@ -291,7 +295,8 @@ static int decode_many(const struct gw_rpc *call, struct gw_queue_batch *batch,
     }
     while (count > 0)
         gw_value_unref(batch->values[--count]);
-    return gw_error_set(error, rc, "the values of a queue cannot be read: %s", gw_error_text(rc));
+    return gw_error_set(error, rc, "the scheduler's answer with values of a queue is malformed: %s",
+                        gw_error_text(rc));
 }
 
 int gw_queue_get_many(struct gw_client *client, const char *name, uint64_t timeout_ns,
@@ -299,7 +304,9 @@ int gw_queue_get_many(struct gw_client *client, const char *name, uint64_t timeo
 {
     struct gw_rpc call;
     if (batch->max == 0)
-        return gw_error_set(error, GW_EINVAL, "queue %s: the batch has room for no value", name);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "queue %s: the caller's array has room for 0 values: give room for at least one", name);
     int rc = ask(client,
                  &(struct question){.kind = GW_SYNC_QUEUE,
                                     .verb = GW_SYNC_GET,

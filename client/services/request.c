@@ -70,7 +70,9 @@ static int take_page(const struct gw_value *page, struct gw_value *rows, int64_t
 {
     const struct gw_value *more = gw_value_find(page, "next"), *from = gw_value_find(page, "rows");
     if (!from || gw_value_type(from) != GW_LIST || (more && gw_value_get_i64(more, next, NULL) < 0))
-        return gw_error_set(error, GW_EPROTO, "the scheduler's answer is not a page of a listing");
+        return gw_error_set(
+            error, GW_EPROTO,
+            "the scheduler's answer is malformed: install one version of Gangway on both sides");
     for (size_t i = 0; i < gw_value_count(from); i++)
         if (gw_list_push(rows, gw_value_ref(gw_value_at(from, i))) < 0)
             return gw_error_set(error, GW_ENOMEM, "out of memory");
@@ -87,7 +89,7 @@ static int query_pages(struct gw_client *client, const char *what, const struct 
     int64_t next = 0, limit = -1;
     int rc = rows ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
     if (wanted && (gw_value_get_i64(wanted, &limit, NULL) < 0 || limit < 0))
-        rc = gw_error_set(error, GW_EINVAL, "\"limit\" is not a number of rows");
+        rc = gw_error_set(error, GW_EINVAL, "the argument \"limit\" must be a number of 0 or more");
     while (rc == 0 && next >= 0 && (limit < 0 || (int64_t)gw_value_count(rows) < limit)) {
         const int64_t left = limit < 0 ? -1 : limit - (int64_t)gw_value_count(rows);
         struct gw_value *of = page_arguments(arguments, next, left);

@@ -55,7 +55,8 @@ int gw_shutdown_wait(struct gw_client *client, const struct gw_shutdown *shutdow
         rc == 0) /* the scheduler ended while we waited, or it has confirmed and ends now */
         rc = pid <= 0 || gw_cluster_wait_gone(pid, END_S * GW_NS_PER_S) ? 0 : GW_ETIMEDOUT;
     if (rc == GW_ETIMEDOUT)
-        gw_error_set(error, rc, "the cluster has not ended within %.0f s",
+        gw_error_set(error, rc,
+                     "the cluster has not ended within %.0f s: it still waits for its tasks",
                      (double)most_ns / GW_NS_PER_S);
     return rc;
 }

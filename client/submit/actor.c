@@ -149,7 +149,8 @@ int gw_actor_new_call(struct gw_client *client, const struct gw_function *functi
         rc = gw_error_set(error, GW_EINVAL,
                           "an actor is one process (`ranks` must be 0), with at most 255 restarts");
     if (rc == 0 && options->name && !*options->name)
-        rc = gw_error_set(error, GW_EINVAL, "the name of an actor is empty");
+        rc = gw_error_set(error, GW_EINVAL,
+                          "the name of the actor is empty: give it one, or NULL for none");
     if (rc == 0 && !client->inlined)
         rc = submit(client, &rows, options, &job, error);
     struct gw_actor *actor = rc == 0 ? handle_new(client, job, options->name != NULL) : NULL;
@@ -172,9 +173,12 @@ int gw_actor_find(struct gw_client *client, const char *name, uint64_t job, stru
                                  .actor_hold = {.actor = name ? 0 : job, .name = name ? name : ""}};
     struct gw_rpc call;
     if ((name && !*name) || (!name && !job))
-        return gw_error_set(error, GW_EINVAL, "give the name or the job of the actor");
+        return gw_error_set(error, GW_EINVAL,
+                            "it is not said which actor: give its name or its job");
     if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+        return gw_error_set(
+            error, GW_ENOTSUP,
+            "this needs a cluster, and with GANGWAY_INLINE=1 there is none: unset it");
     int rc = gw_session_start(client, 0, error);
     if (rc == 0)
         rc = gw_session_ship(
@@ -255,7 +259,9 @@ static int add_row(struct gw_actor *actor, struct gw_actor_batch_row *row,
         return gw_actor_batch_add(&actor->calls, row, future, error);
     int rc = gw_large_args_init(&spill, actor->calls.client, &row->row, error);
     if (rc == 0 && gw_chunk_row_bytes(&spill.row) > GW_CHUNK_BYTES)
-        rc = gw_error_set(error, GW_ELIMIT, "the small arguments of the call exceed 512 KiB");
+        rc = gw_error_set(error, GW_ELIMIT,
+                          "the arguments of the call that are sent with it exceed 512 KiB in "
+                          "total: pass large values by gw_scatter");
     row->row = spill.row;
     row->scattered = spill.jobs.items;
     row->scattered_count = (uint32_t)spill.jobs.count;
@@ -336,7 +342,10 @@ int gw_actor_make_call(struct gw_actor *actor, const struct gw_function *method,
             "this program has no task \"%s\": GW_TASK(%s) must be in it, at file scope",
             method->name, method->name);
     else if (rc == 0 && count > UINT16_MAX)
-        rc = gw_error_set(error, GW_EINVAL, "%s: %zu arguments are too many", method->name, count);
+        rc =
+            gw_error_set(error, GW_EINVAL,
+                         "%s: the call has %zu arguments, and %d is the most: put them into a list",
+                         method->name, count, UINT16_MAX);
     if (rc == 0 && (refs || actor->calls.client->inlined))
         return call_graph(actor, &row, values, count, future, error);
     if (rc == 0)

@@ -189,7 +189,9 @@ static int add_entry(struct walk *walk, const char *path, const char *name, cons
     if (snprintf(inner, sizeof inner, "%s/%.*s", path, (int)length, entry) >= (int)sizeof inner ||
         snprintf(inner_name, sizeof inner_name, "%s%s%.*s", name, *name ? "/" : "", (int)length,
                  entry) >= (int)sizeof inner_name)
-        return refuse(walk, path, GW_ELIMIT, "a path in this folder is too long");
+        return refuse(walk, path, GW_ELIMIT,
+                      "the path of a file in it is longer than 4095 bytes, or its name in the "
+                      "task's folder is longer than 1024");
     return add(walk, inner, inner_name);
 }
 
@@ -338,8 +340,8 @@ static int add_text(struct walk *walk, const char *text)
     size_t length = colon ? (size_t)(colon - text) : strlen(text);
     if (length == 0 || length >= sizeof path)
         return gw_error_set(walk->error, GW_EINVAL,
-                            "\"%.64s\" is not PATH or PATH:NAME: the path is empty or too long",
-                            text);
+                            "\"%.64s\" must be PATH or PATH:NAME, with a path of 1 to %d bytes",
+                            text, PATH_MAX - 1);
     memcpy(path, text, length);
     path[length] = '\0';
     while (length > 1 && path[length - 1] == '/')
@@ -377,8 +379,10 @@ static int check_names(const struct gw_file_upload *upload, struct gw_error *err
     for (size_t i = 0; i < upload->count; i++) {
         const struct gw_file_upload_file *file = &upload->files[i];
         if (!gw_manifest_name_is_safe(file->name))
-            return gw_error_set(error, GW_ELIMIT, "cannot ship %s: its name is too long",
-                                file->path);
+            return gw_error_set(
+                error, GW_ELIMIT,
+                "cannot ship %s: its name in the task's folder is longer than %d bytes", file->path,
+                GW_MANIFEST_NAME_MAX);
         if (i > 0 && strcmp(file->name, file[-1].name) == 0)
             return gw_error_set(
                 error, GW_EEXIST,
@@ -390,7 +394,8 @@ static int check_names(const struct gw_file_upload *upload, struct gw_error *err
             const struct gw_file_upload_file *above = find_name(upload, folder);
             if (above)
                 return gw_error_set(error, GW_EEXIST,
-                                    "%s would have the name %s, but %s needs a folder of this name",
+                                    "the file %s would have the name %s, but %s needs a folder of "
+                                    "this name: give one of them another name by PATH:NAME",
                                     above->path, above->name, file->path);
         }
     }
@@ -414,9 +419,10 @@ static int encode(struct gw_file_upload *upload, struct gw_error *error)
     if (rc < 0)
         return gw_error_set(error, rc, "out of memory");
     if (upload->manifest.size > GW_FRAME_BYTES_MAX / 2)
-        return gw_error_set(error, GW_ELIMIT,
-                            "the names of %zu files are too long in total: ship an archive",
-                            upload->count);
+        return gw_error_set(
+            error, GW_ELIMIT,
+            "the names of %zu files have more than %d MiB in total: ship an archive of them",
+            upload->count, GW_FRAME_BYTES_MAX / 2 >> 20);
     gw_hash_bytes(upload->manifest.data, upload->manifest.size, upload->hash);
     return 0;
 }

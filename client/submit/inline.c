@@ -90,7 +90,8 @@ static struct gw_value *earlier(struct gw_client *client, uint64_t job, uint32_t
             future = &group->futures[i];
     pthread_mutex_unlock(&client->lock);
     if (!future)
-        gw_error_set(error, GW_ENOENT, "a future that the task takes was released");
+        gw_error_set(error, GW_ENOENT,
+                     "an input of the task is a future that was released (gw_future_release)");
     else if (gw_future_get(future, 0, &value, error) < 0)
         gw_error_prefix(error, "a task before it failed");
     return value;
@@ -254,7 +255,9 @@ int gw_inline_submit(struct gw_client *client, const struct gw_graph_rows *rows,
 {
     for (uint32_t i = 0; i < rows->spec_count; i++)
         if (rows->specs[i].kind != GW_SPEC_FUNCTION)
-            return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, not commands");
+            return gw_error_set(
+                error, GW_ENOTSUP,
+                "GANGWAY_INLINE=1 runs task functions only: unset it to run commands");
         else if (rows->specs[i].options.workers && !rows->specs[i].options.workers_prefer)
             return gw_error_set(error, GW_ENOTSUP,
                                 "GANGWAY_INLINE=1 runs tasks in this process, not on worker %s",

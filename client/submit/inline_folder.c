@@ -54,7 +54,9 @@ static int put(const char *folder, const struct gw_file_upload *upload,
     uint64_t bytes;
     int from, n = snprintf(path, sizeof path, "%s/%s", folder, file->name);
     if (n < 0 || (size_t)n >= sizeof path)
-        return gw_error_set(error, GW_ELIMIT, "%s: the path is too long", file->name);
+        return gw_error_set(error, GW_ELIMIT,
+                            "%s: the path, or a path below it, is longer than %d bytes", file->name,
+                            PATH_MAX - 1);
     int rc = gw_file_upload_open(upload, file->hash, &from, &bytes);
     if (rc < 0)
         return gw_error_set(error, rc, "%s: %s", file->path, gw_error_text(rc));

@@ -141,14 +141,16 @@ static int count_of(const struct gw_range *range, uint32_t *count, struct gw_err
     bool up = step > 0;
     if (up ? range->begin >= range->end : range->begin <= range->end)
         return gw_error_set(error, GW_EINVAL,
-                            "the range from %lld up to, but not including, %lld is empty",
+                            "the range from %lld up to, but not including, %lld has no number: "
+                            "give another begin, end or step",
                             (long long)range->begin, (long long)range->end);
     uint64_t span = up ? (uint64_t)range->end - (uint64_t)range->begin
                        : (uint64_t)range->begin - (uint64_t)range->end;
     uint64_t stride = up ? (uint64_t)step : -(uint64_t)step;
     uint64_t tasks = (span - 1) / stride + 1;
     if (tasks > RANGE_TASKS_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a range of %llu tasks exceeds the limit of %d",
+        return gw_error_set(error, GW_ELIMIT,
+                            "a range has %llu tasks, and %d is the most: submit several ranges",
                             (unsigned long long)tasks, RANGE_TASKS_MAX);
     *count = (uint32_t)tasks;
     return 0;
@@ -163,7 +165,10 @@ static int encode_args(const struct gw_range *range, struct gw_buffer *args, uin
     uint8_t head[3] = {0xdc, (uint8_t)(count >> 8), (uint8_t)count};
     uint8_t number[INDEX_BYTES] = {0xd3};
     if (count > UINT16_MAX)
-        return gw_error_set(error, GW_ELIMIT, "%zu arguments are too many", count);
+        return gw_error_set(
+            error, GW_ELIMIT,
+            "a task of the range has %zu arguments, and %d is the most: put them into a list",
+            count, UINT16_MAX);
     if (count < 16)
         head[0] = (uint8_t)(0x90 | count);
     *index_at = count < 16 ? 1 : 3;
@@ -177,15 +182,15 @@ static int encode_args(const struct gw_range *range, struct gw_buffer *args, uin
         rc = gw_buffer_append(args, ref, sizeof ref);
     }
     if (rc == GW_EINVAL)
-        return gw_error_set(
-            error, rc,
-            "an argument of a range is a reference: pass results of earlier tasks as `inputs`");
+        return gw_error_set(error, rc,
+                            "an argument of a range is a reference to a result (gw_result): pass "
+                            "results as `inputs`");
     if (rc < 0)
         return gw_error_set(error, rc, "the arguments of a range: %s", gw_error_text(rc));
     if (args->size > 64 << 10)
         return gw_error_set(error, GW_ELIMIT,
-                            "the arguments of a range take %zu bytes, more than 64 KiB: scatter "
-                            "large values, and pass them as `inputs`",
+                            "the arguments of a range take %zu bytes, and 64 KiB is the most: "
+                            "scatter large values (gw_scatter), and pass them as `inputs`",
                             args->size);
     return 0;
 }
@@ -331,7 +336,8 @@ static int run_inline(struct gw_range_run *run, const struct gw_range *range,
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     run->inlined = inlined;
     if (!range->function)
-        return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, not commands");
+        return gw_error_set(error, GW_ENOTSUP,
+                            "GANGWAY_INLINE=1 runs task functions only: unset it to run commands");
     inlined->function = range->function;
     inlined->options = *options;
     inlined->options.struct_size = sizeof inlined->options;
@@ -491,7 +497,8 @@ static int next_inline(struct gw_range_run *run, struct gw_range_result *result,
 {
     struct gw_range_inline *inlined = run->inlined;
     if (inlined->next == run->count)
-        return gw_error_set(error, GW_ENOENT, "all results of the range were taken");
+        return gw_error_set(error, GW_ENOENT,
+                            "all results of the range were taken: there are no more");
     uint32_t index = inlined->next++;
     *result = (struct gw_range_result){.number = number_of(run, index), .index = index};
     struct gw_value **values = calloc(inlined->value_count + 1, sizeof *values);
@@ -536,7 +543,7 @@ int gw_range_next(struct gw_range_run *run, uint64_t timeout_ns, struct gw_range
     case GW_ECLOSED:
         return gw_client_down_error(client, error);
     case GW_ENOENT:
-        return gw_error_set(error, rc, "all results of the range were taken");
+        return gw_error_set(error, rc, "all results of the range were taken: there are no more");
     default:
         return gw_error_set(error, rc, "%s", gw_error_text(rc));
     }

@@ -82,7 +82,8 @@ static int say(const struct again *again, struct gw_resubmit_log *record)
     struct gw_error why = {0};
     if (record->said++ == GW_RESUBMIT_LOG_SAID_MAX) {
         (void)gw_error_set(&why, GW_ECLOSED,
-                           "%d times, and each time the connection was lost again",
+                           "it was submitted %d times, which is the most, and each time the "
+                           "connection was lost again",
                            GW_RESUBMIT_LOG_SAID_MAX);
         fail_record(record, &why);
         record->cut = true;
@@ -94,7 +95,7 @@ static int say(const struct again *again, struct gw_resubmit_log *record)
     if (rc == 0)
         rc = gw_resubmit_log_say(record, again->life);
     if (rc == GW_ENOENT)
-        (void)gw_error_set(&why, rc, "an input does not exist any more");
+        (void)gw_error_set(&why, rc, "a result that the job takes is not stored any more");
     if (rc == 0)
         rc = gw_rpc_wait(&call, client, UINT64_MAX, &why);
     if (rc == 0) {

@@ -76,7 +76,9 @@ int gw_stream_open(struct gw_client *client, const struct gw_submit_options *giv
     if (rc < 0)
         return rc;
     if (options->detached)
-        return gw_error_set(error, GW_ENOTSUP, "a stream cannot be detached: submit whole graphs");
+        return gw_error_set(error, GW_ENOTSUP,
+                            "a stream of tasks cannot be detached, because it ends with its "
+                            "client: submit the tasks as a graph (gw_client_submit)");
     struct gw_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return gw_error_set(error, GW_ENOMEM, "out of memory");

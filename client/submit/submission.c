@@ -45,7 +45,8 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
         return GW_EINVAL;
     if (options->key && !options->detached)
         return gw_error_set(error, GW_EINVAL,
-                            "only a detached job can have a key: other jobs end with their client");
+                            "only a detached job can have a key, because other jobs end with their "
+                            "client: set `detached` or leave the key out");
     /* Register the call now: the scheduler may refuse the job before the last chunk has left. */
     pthread_mutex_lock(&client->lock);
     int rc = gw_map_put(&client->calls, submission->call.request, (uintptr_t)&submission->call);
@@ -87,10 +88,10 @@ static int again(struct gw_submission *submission, struct gw_error *error)
     int rc;
     do {
         if (submission->record->said++ == GW_RESUBMIT_LOG_SAID_MAX)
-            return gw_error_set(
-                error, GW_ECLOSED,
-                "submitted %d times, and each time the connection to the scheduler was lost",
-                GW_RESUBMIT_LOG_SAID_MAX);
+            return gw_error_set(error, GW_ECLOSED,
+                                "the job was submitted %d times, which is the most, and each time "
+                                "the connection to the scheduler was lost",
+                                GW_RESUBMIT_LOG_SAID_MAX);
         rc = gw_client_await(client, &submission->life, error);
         if (rc < 0)
             return rc;
@@ -125,7 +126,8 @@ static int say(struct gw_submission *submission, const struct gw_message *messag
         rc = gw_resubmit_log_rename(&renamed, &room);
     if (rc == GW_ENOENT)
         rc = gw_error_set(error, rc,
-                          "an input is a result that was released, or was lost with its scheduler");
+                          "an input is a result that is not stored any more: its future was "
+                          "released, or its scheduler has ended");
     else if (rc == 0)
         rc = gw_io_put_in(client->io, (struct gw_io_manner){.life = submission->life, .more = more},
                           &renamed, -1);
@@ -213,7 +215,10 @@ static int working_folder(const char *wanted, char path[PATH_MAX], struct gw_err
             path[length++] = '/';
     }
     if (strlen(wanted) >= PATH_MAX - length)
-        return gw_error_set(error, GW_EINVAL, "the working directory %.64s... is too long", wanted);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "the working directory %.64s... has a path of more than %d bytes: use a shorter one",
+            wanted, PATH_MAX - 1);
     strcpy(path + length, wanted);
     return 0;
 }
@@ -274,7 +279,9 @@ static int say_spec(struct gw_submission *submission, const struct gw_message *m
 {
     int rc = say(submission, message, true, error); /* the rows of this spec follow at once */
     if (rc == GW_ELIMIT)
-        gw_error_set(error, rc, "the arguments and environment of the command exceed 1 MiB");
+        gw_error_set(error, rc,
+                     "the arguments and environment of the command exceed 1 MiB in total: put the "
+                     "data into a file (--ship)");
     else if (rc == GW_ENOMEM)
         gw_error_set(error, rc, "out of memory");
     return rc;
@@ -425,11 +432,12 @@ static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
 {
     size_t bytes = gw_chunk_row_bytes(row);
     if (bytes > GW_FRAME_BULK_BYTES_MAX - FRAME_MARGIN_BYTES)
-        return gw_error_set(error, GW_ELIMIT,
-                            "task %u%s%s has %u inputs and %zu bytes of small arguments, more than "
-                            "the limit of a message (16 MiB)",
-                            row->row, row->name ? " " : "", row->name ? row->name : "",
-                            row->dep_count, row->args_bytes);
+        return gw_error_set(
+            error, GW_ELIMIT,
+            "task %u%s%s has %u inputs and %zu bytes of arguments that are sent with it, which do "
+            "not fit into a message (16 MiB): pass large values by gw_scatter",
+            row->row, row->name ? " " : "", row->name ? row->name : "", row->dep_count,
+            row->args_bytes);
     if (submission->chunk.spec.count > 0 &&
         gw_chunk_bytes(&submission->chunk) + bytes > GW_CHUNK_BYTES) {
         int rc = gw_submission_refused(submission, error);

@@ -270,7 +270,9 @@ int gw_dispatch_call(struct gw_client *client, uint32_t ranks, const struct gw_f
     struct gw_task_options gang;
     int rc = GW_OPTIONS_READ(&gang, options, gw_task_options, error);
     if (rc == 0 && ranks == 0)
-        rc = gw_error_set(error, GW_EINVAL, "%s: a gang has at least one rank", function->name);
+        rc = gw_error_set(error, GW_EINVAL,
+                          "%s: a gang has at least one rank: set `ranks` to 1 or more",
+                          function->name);
     gang.ranks = ranks;
     if (rc == 0)
         return gw_submit_call(client, function, &gang, values, count, future, error);
@@ -347,7 +349,8 @@ static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value
     memset(values, 0, count * sizeof *values);
     int rc = call->make_args(i, values, call->arg);
     if (rc < 0)
-        gw_error_set(error, rc, "make_args failed for call %zu: %s", i, gw_error_text(rc));
+        gw_error_set(error, rc, "the caller's function make_args failed for call %zu: %s", i,
+                     gw_error_text(rc));
     uint8_t head[3] = {0xdc, (uint8_t)(count >> 8), (uint8_t)count};
     encoded->buffer.size = 0;
     gw_codec_deps_clear(&encoded->found);
@@ -437,8 +440,10 @@ int gw_map(struct gw_client *client, const struct gw_map_call *given, struct gw_
     if (rc < 0 || call->count == 0)
         return rc;
     if (call->count > MAP_CALLS_MAX || call->arg_count > UINT8_MAX)
-        return gw_error_set(error, GW_EINVAL, "gw_map takes at most %d calls of %d arguments",
-                            MAP_CALLS_MAX, UINT8_MAX);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "gw_map takes at most %d calls, each of at most %d arguments: use several gw_map",
+            MAP_CALLS_MAX, UINT8_MAX);
     if (client->inlined)
         return map_inline(client, call, futures, error);
     struct gw_graph_spec spec = {.kind = GW_SPEC_FUNCTION, .function = call->function};

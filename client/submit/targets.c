@@ -24,7 +24,9 @@ static int targets_alloc(struct gw_targets *targets, size_t count, struct gw_err
 {
     *targets = (struct gw_targets){0};
     if (count > TARGETS_MAX)
-        return gw_error_set(error, GW_EINVAL, "%zu futures are more than the limit of a client",
+        return gw_error_set(error, GW_EINVAL,
+                            "the client would have %zu futures, which is more than it can number "
+                            "(2^32): release some",
                             count);
     targets->count = (uint32_t)count;
     targets->items = calloc(count + 1, sizeof *targets->items);

@@ -48,7 +48,11 @@ int gw_user_dir_state(char dir[PATH_MAX], struct gw_error *error)
         return gw_error_set(error, GW_ENOENT,
                             "neither XDG_STATE_HOME nor HOME names a folder in which clusters may "
                             "keep their state: set one of them");
-    return n < PATH_MAX ? 0 : gw_error_set(error, GW_EINVAL, "the path %.64s... is too long", dir);
+    return n < PATH_MAX
+               ? 0
+               : gw_error_set(error, GW_EINVAL,
+                              "the path %.64s..., or a path below it, is longer than %d bytes", dir,
+                              PATH_MAX - 1);
 }
 
 static bool is_ours(const char *path)

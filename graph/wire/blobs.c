@@ -22,7 +22,9 @@
 int gw_blobs_init(struct gw_blobs *blobs, const char *dir, struct gw_error *error)
 {
     if (strlen(dir) >= sizeof blobs->dir)
-        return gw_error_set(error, GW_EINVAL, "%s: the path is too long", dir);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the path, or a path below it, is longer than %d bytes", dir,
+                            PATH_MAX - 1);
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
         return gw_error_set(error, GW_EIO, "cannot make %s: %s", dir, strerror(errno));
     strcpy(blobs->dir, dir);

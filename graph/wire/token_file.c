@@ -181,7 +181,9 @@ static int folder_of(const char *path, char dir[PATH_MAX], struct gw_error *erro
     const char *slash = strrchr(path, '/');
     size_t bytes = slash ? (size_t)(slash - path) : 0;
     if (bytes >= PATH_MAX || strlen(path) + sizeof ".lock" > PATH_MAX)
-        return gw_error_set(error, GW_EINVAL, "%.64s...: too long a path", path);
+        return gw_error_set(error, GW_EINVAL,
+                            "%.64s...: the path, or a path below it, is longer than %d bytes", path,
+                            PATH_MAX - 1);
     if (bytes)
         memcpy(dir, path, bytes);
     else

@@ -339,8 +339,7 @@ static bool listen_again(const struct daemon *daemon)
         gw_user_dir_socket(daemon->dir, sockets, &error) < 0 ||
         gw_server_listen_again(daemon->server, daemon->dir, sockets, &error) < 0)
         return false;
-    gw_log_warn("the socket of the scheduler was removed by another program: a new socket is in %s",
-                sockets);
+    gw_log_warn("the scheduler's socket was removed: a new one is in %s", sockets);
     return true;
 }
 
@@ -381,8 +380,7 @@ static void daemon_on_look(uv_timer_t *timer)
     else
         (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's state in %s was removed",
                        daemon->state);
-    gw_log_error("%s: the scheduler cannot save jobs any more, so it ends all tasks and itself",
-                 daemon->lost);
+    gw_log_error("%s: no job can be saved any more, so all tasks end", daemon->lost);
     end(daemon, daemon->lost);
 }
 
@@ -528,10 +526,9 @@ static int note_address(struct daemon *daemon, const char *instead_of, struct gw
     if (!daemon->peers)
         daemon->peers = daemon->peers_host;
     if (instead_of)
-        gw_log_warn(
-            "another process listens at %s, the earlier address of this cluster: the new address "
-            "is %s, and workers and clients with the earlier one cannot reach the cluster",
-            instead_of, address);
+        gw_log_warn("another process listens at %s, the old address of this cluster: its workers "
+                    "and clients must use %s now",
+                    instead_of, address);
     return daemon->state ? gw_port_note_keep(daemon->state, address, error) : 0;
 }
 
@@ -542,20 +539,17 @@ static int check_disk(const struct daemon *daemon, struct gw_error *error)
     const enum gw_disk_kind kind = gw_disk_kind_of(daemon->state);
     const bool typed = !daemon->is_default || daemon->state != daemon->state_path;
     if (kind == GW_DISK_NETWORK)
-        return gw_error_set(
-            error, GW_EINVAL,
-            "the folder of the cluster's state, %s, is on a network file system, which may damage "
-            "the state: give a folder on a local disk by --state DIR",
-            daemon->state);
+        return gw_error_set(error, GW_EINVAL,
+                            "the folder of the state, %s, is on a network file system, which may "
+                            "damage the state: give one on a local disk by --state DIR",
+                            daemon->state);
     if (kind == GW_DISK_VOLATILE && !typed)
         return gw_error_set(error, GW_EINVAL,
                             "the folder of the cluster's state, %s, is in memory, so a reboot "
                             "would lose all jobs: give a folder on a local disk by --state DIR",
                             daemon->state);
     if (kind == GW_DISK_VOLATILE)
-        gw_log_warn("the folder of the cluster's state, %s, is in memory, so a reboot loses all "
-                    "jobs: a folder on a local disk (--state DIR) keeps them",
-                    daemon->state);
+        gw_log_warn("the state folder %s is in memory: a reboot loses all jobs", daemon->state);
     return 0;
 }
 

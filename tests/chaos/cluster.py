@@ -221,7 +221,7 @@ class Cluster:
     def keep_one(self):
         """Submits a task that ends at once: its job; None: there is no room for it."""
         done = self.gangway("submit", "-d", "--", "true", well=False)
-        if done.returncode and "no room for another job" not in done.stderr:
+        if done.returncode and "no disk space for another job" not in done.stderr:
             raise Failed(f"the disk is full, and submit says {done.returncode}: {done.stderr}")
         return None if done.returncode else done.stdout.split()[-1]
 

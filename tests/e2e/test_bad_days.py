@@ -175,12 +175,12 @@ class BadDays(e2e.Case):
         disk = self.small_disk("64m")
         self.env["XDG_STATE_HOME"] = disk
         refused = self.gangway("up", "--slots", "1", rc=3)
-        self.assertRegex(refused.stderr, f"{disk}/gangway/.*/state is in memory.*--state DIR")
+        self.assertRegex(refused.stderr, f"{disk}/gangway/.*/state, is in memory.*--state DIR")
         self.assert_gone()
         self.up("--slots", "1", "--state", os.path.join(disk, "state"))
         with open(os.path.join(disk, "gangway", socket.gethostname(), "scheduler.log"),
                   encoding="utf-8") as f:
-            self.assertIn("state is in memory: a reboot loses all jobs", f.read())
+            self.assertIn("is in memory: a reboot loses all jobs", f.read())
         self.gangway("down")
         self.is_up = False
 
@@ -261,9 +261,9 @@ class BadDays(e2e.Case):
         disk = self.small_disk("4m")
         self.up("--slots", "1", "--state", os.path.join(disk, "state"))
         refused = self.gangway("submit", "-d", "--", "true", rc=1)
-        self.assertRegex(refused.stderr, f"no room for another job in {disk}/state .No space left "
-                         r"on device.: 8.0 MiB must be free on that disk, and it has "
-                         r"[34]\.\d MiB; free some")
+        self.assertRegex(refused.stderr, f"no disk space for another job in {disk}/state .No space "
+                         r"left on device.: 8.0 MiB must be free on that disk, and "
+                         r"[34]\.\d MiB are free; free some")
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
         self.gangway("down")
         self.is_up = False

@@ -407,7 +407,7 @@ class Mend(e2e.Case):
         """The scheduler has given up the worker, and the worker did not learn of that."""
         self.begin()
         self.proxy.tell(self.proxy.halve)
-        self.worker.wait_output("no connection to continue")
+        self.worker.wait_output("cannot continue its connection")
         self.lines.next(), self.lines.next()  # the gang starts again there
         self.assertEqual(self.gangway_json("status", env=self.client)["workers"], 1)
         self.gangway("cancel", self.job, env=self.client)

@@ -355,7 +355,7 @@ class Carry(Machines):
         self.start(e2e.BINARY, "dispatch", "-n", "2", "--env", f"FIFO={self.dir}/fifo", "--env",
                    "STAYS=1", "--", "sh", "-c", RANK)
         fifo.next()
-        self.wait_explain("1/0", "(--checkpoint-max of `gangway up` and `gangway worker`)")
+        self.wait_explain("1/0", "start it with a higher --checkpoint-max")
         self.assertIn("NO COPY", self.gangway("events", "1").stdout)
         self.gangway("cancel", "1")
 
@@ -584,7 +584,7 @@ class Brought(e2e.Case):
         self.assertEqual(self.content("one", "weights"), "weights of it\n")
         none = self.gangway("get", "--checkpoint", "2", "-o", "none", rc=2)
         self.assertIn("task 0 of job 2 has no checkpoint", none.stderr)
-        for other, why in ("3", "there is no job 3"), ("1/1", "job 1 has no such task"):
+        for other, why in ("3", "there is no job 3"), ("1/1", "job 1 has no task with this index"):
             none = self.gangway("get", "--checkpoint", other, "-o", "none", rc=2)
             self.assertIn(why, none.stderr)  # and none of its ranks is asked for it
 
@@ -622,7 +622,7 @@ class Brought(e2e.Case):
         self.assertEqual(self.gangway("logs", "7").stdout, "job 7\n")
         said = self.gangway("get", "--checkpoint", "7", rc=2).stderr
         self.assertIn("job 7 has ended, and its checkpoints were removed with it", said)
-        self.assertIn("has ended and its inputs are no longer stored", self.gangway("retry", "50",
+        self.assertIn("has ended, and its inputs are no longer stored", self.gangway("retry", "50",
                                                                           rc=2).stderr)
 
     def test_misused_checkpoint_options_are_refused(self):

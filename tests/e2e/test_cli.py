@@ -144,7 +144,8 @@ class CommandLine(e2e.Case):
                          ["[0] 0", "[1] 1"])
         self.assertEqual(self.gangway("logs", str(gang), "--rank", "1").stdout, "1\n")
         self.assertIn("0 to 1", self.gangway("logs", str(gang), "--rank", "2", rc=2).stderr)
-        self.assertIn("start at 0", self.gangway("logs", str(gang), "--rank", "-1", rc=2).stderr)
+        self.assertIn("are numbered from 0",
+                      self.gangway("logs", str(gang), "--rank", "-1", rc=2).stderr)
         folder = os.path.join(self.dir, "output")
         self.gangway("logs", str(gang), "--output", folder)
         self.assertEqual(sorted(os.listdir(folder)), ["rank.000", "rank.001"])
@@ -230,7 +231,7 @@ class CommandLine(e2e.Case):
         tasks = [{"name": "a", "argv": ["true"]}]
         self.gangway("submit", "-q", "--from-json", self.write("one.json", json.dumps(tasks)))
         self.assertIn("had ended already", self.gangway("cancel", "last/a").stderr)
-        self.assertIn("is done", self.gangway("retry", "last/a", rc=2).stderr)
+        self.assertIn("has succeeded", self.gangway("retry", "last/a", rc=2).stderr)
         job = self.gangway("submit", "-d", "--array", "0-9%1", "--", "tail", "-f",
                            "/dev/null").stdout.strip()
         self.assertIn("has not begun", self.gangway("logs", f"{job}/5", rc=2).stderr)

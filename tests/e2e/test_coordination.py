@@ -103,7 +103,8 @@ class Coordination(e2e.Case):
 
         sync("open", "semaphore", "s", "3")
         self.assertRegex(sync("list").stdout, r"semaphore +s +0 of 3 held")
-        self.assertIn("is not a count", sync("open", "semaphore", "s", "many", rc=2).stderr)
+        self.assertIn("must be a number of 1 or more",
+                      sync("open", "semaphore", "s", "many", rc=2).stderr)
         for name in ("\udcff", "a\nb", "x" * 256):  # the first is a byte that is not valid UTF-8
             self.assertIn("bytes of UTF-8 without control",
                           sync("set", "variable", name, "1", rc=2).stderr)

@@ -207,7 +207,7 @@ class Story(e2e.Case):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "true")
         self.assertIn("no job 7", self.gangway("events", "7", rc=2).stderr)
-        self.assertIn("no such task", self.gangway("events", "1/9", rc=2).stderr)
+        self.assertIn("no task with this index", self.gangway("events", "1/9", rc=2).stderr)
         self.assertIn("no task named", self.gangway("events", "1/other", rc=2).stderr)
         self.assertIn("is missing", self.gangway("events", rc=2).stderr)
         self.gangway("wait", "1")

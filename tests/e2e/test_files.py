@@ -206,7 +206,7 @@ class Files(e2e.Case):
             clean(programs)
         self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
         with open(self.cluster("worker-0.log"), encoding="utf-8") as f:
-            self.assertEqual(f.read().count("another program cleans this folder"), 2)
+            self.assertEqual(f.read().count("make sure that nothing cleans this folder"), 2)
 
     def empty(self, folder):
         for above, _, names in os.walk(folder):
@@ -265,7 +265,7 @@ class Files(e2e.Case):
             self.assertGreaterEqual(sum(sizes), 800 * KIB)
         self.large("large", b"l", 2 * MIB)
         said = self.gangway("submit", "--ship", "large", "--", "true", rc=1).stderr
-        self.assertIn("2 MiB of files do not fit into the file cache of this cluster", said)
+        self.assertIn("ships 2 MiB of files, and the file cache of this cluster holds", said)
         held = self.fifo("held")
         jobs = [self.gangway("submit", "-d", "--ship", name, "--", "cat", held).stdout.strip()
                 for name in "ab"]
@@ -286,7 +286,7 @@ class Files(e2e.Case):
         before = resource.prlimit(worker, resource.RLIMIT_FSIZE)
         resource.prlimit(worker, resource.RLIMIT_FSIZE, (512 * KIB, before[1]))
         said = self.gangway("submit", "--ship", "large", "--", "true", rc=1).stderr
-        self.assertIn("cannot prepare the task's files: cannot write large: File too large", said)
+        self.assertIn("into its working folder: cannot write large: File too large", said)
         self.assertEqual(self.gangway("submit", "--", "echo", "well").stdout, "well\n")
         resource.prlimit(worker, resource.RLIMIT_FSIZE, before)
         self.gangway("submit", "--ship", "large", "--", "cat", "large")

@@ -253,7 +253,7 @@ class Hosts(e2e.Case):
         self.assertEqual(attached.wait(), 3)
         self.assertIn(gone, attached.text)
         self.assertEqual(scheduler.wait(), 1)
-        self.assertEqual(scheduler.text.count(gone + ": jobs cannot be kept any more"), 1)
+        self.assertEqual(scheduler.text.count(gone + ": no job can be saved any more"), 1)
         self.assertFalse(os.path.exists(state))
 
     def counts(self, name, job, env):
@@ -617,7 +617,7 @@ class UpHosts(e2e.Case):
     def test_host_that_starts_no_worker_is_an_error(self):
         """The success of its start command is not enough."""
         done = self.gangway("up", "--listen", "127.0.0.1", "--hosts", "a:1,silent:1", rc=1)
-        self.assertIn("no worker at silent: the remote command succeeded, but no worker",
+        self.assertIn("no worker at silent: the command that starts it there succeeded",
                       done.stderr)
         self.assert_gone()
 

@@ -123,7 +123,7 @@ class Identity(e2e.Case):
         attempt, rest = identity.split(".", 1)
         env["GANGWAY_IDENTITY"] = f"{int(attempt) + 1}.{rest}"
         done = self.gangway("jobs", env=env, rc=1)
-        self.assertIn("does not belong to a task that this worker started", done.stderr)
+        self.assertIn("is not that of a task on this worker", done.stderr)
 
     def test_identity_survives_a_scheduler_restart(self):
         """A command of the task waits for the next scheduler."""

@@ -244,8 +244,8 @@ class Memory(e2e.Case):
     def test_wrong_memory_options_are_refused(self):
         for words, text in (
                 (["--memory-target", "0.9"], "target (0.9) is above memory spill (0.7)"),
-                (["--memory-pause", "2"], "--memory-pause 2 is not a fraction"),
-                (["--memory-pause", "most"], "--memory-pause most is not a fraction"),
+                (["--memory-pause", "2"], "--memory-pause 2 must be a fraction"),
+                (["--memory-pause", "most"], "--memory-pause most must be a fraction"),
                 (["--memory-limit", "much"], "--memory-limit much is neither a size"),
                 (["--memory-limit", "4K"], "less than 1 MiB"),
                 (["--spill-dir", "/nowhere"], "--spill-dir /nowhere: No such file"),

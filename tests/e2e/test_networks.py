@@ -111,7 +111,7 @@ class Networks(networks.Case):
         self.network.cut(2)
         more = self.ask("submit", "-d", "--array", "0-3", "--on", "host-2", "--", "sh", "-c",
                         f"echo {{index}} >> {self.dir}/done").strip()
-        workers[1].wait_output("the scheduler is silent")
+        workers[1].wait_output("the scheduler has sent nothing for some time")
         self.network.heal(2)
         self.ask("wait", more)
         with open(os.path.join(self.dir, "done"), encoding="utf-8") as f:

@@ -49,7 +49,7 @@ class Options(e2e.Case):
             job = self.gangway("dispatch", "-d", "-n", "2", "--prefer", name, "--", "true").stdout
             self.gangway("wait", job.strip())
         said = self.gangway("submit", "--on", "worker-9", "--", "true", rc=2).stderr
-        self.assertRegex(said, "no worker or host is called worker-9; there is .*worker-1 on ")
+        self.assertRegex(said, "no worker or host is called worker-9: give another .*worker-1 on ")
         said = self.gangway("submit", "--prefer", "worker-1,nobody", "--", "true").stderr
         self.assertIn("--prefer nobody: no worker or host has this name", said)
         self.assertNotIn("worker-1", said)

@@ -343,13 +343,13 @@ class Files(e2e.Case):
     def test_malformed_json_tasks_are_refused(self):
         self.up("--slots", "1")
         for tasks, text in (
-                ("[", "1: "), ("{}", "is not a list"), ('[{"argv": []}]', "argv"),
+                ("[", "1: "), ("{}", "must be a JSON list"), ('[{"argv": []}]', "argv"),
                 ('[{"argv": ["a"], "x": 1}]', 'unknown key "x"'),
                 ('[{"argv": ["a"], "retries": 1}]', '"retries" goes into "options"'),
                 ('[{"argv": ["a"], "options": {"x": 1}}]', 'unknown option "x"'),
                 ('[{"argv": ["a"], "options": {"retries": 256}}]', "a number from 0 to 255"),
                 ('[{"argv": ["a\\u0000b"]}]', ":1: a text with \\u0000, which is not supported"),
-                ("[]", "the list of tasks is empty"),
+                ("[]", "the list has no task"),
                 ('[{"argv": ["a"], "options": {"time-limit": "soon"}}]',
                  'option "time-limit" takes seconds'),
                 ('[{"argv": ["a"], "options": {"gpus": "two"}}]',

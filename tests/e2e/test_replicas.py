@@ -34,7 +34,7 @@ class Replicas(e2e.Case):
         self.assertIn(2, self.workers_of("ended"))
         self.assertEqual(self.gangway("data", "replicate", "ended").stdout,
                          "ended: at 3 workers\n")
-        for arguments, words in ((("--copies", "4"), "3 of 4 workers hold it: there are only 3"),
+        for arguments, words in ((("--copies", "4"), "3 of 4 workers have a copy"),
                                  (("--copies", "2", "--all"), "contradict"),
                                  (("--workers", "nobody"), "worker-1 on"),
                                  (("--workers", "a,,b"), "workers")):

@@ -80,7 +80,7 @@ class Silent(e2e.Case):
                                          f'exec "$@" 2>{os.ttyname(secondary)}', "sh",
                                          e2e.BINARY, *command), primary))
         for _, primary in terminals:
-            read_until(primary, "gangway: waiting for the scheduler to answer")
+            read_until(primary, "gangway: the scheduler has not answered yet")
         os.kill(scheduler, signal.SIGCONT)
         for command, _ in terminals:
             self.assertEqual(command.wait(), 0, command.text)
@@ -134,7 +134,7 @@ class Up(e2e.Case):
             pid = int(self.read_fifo(begun))
             up.kill(number)
             self.assertEqual(up.wait(), 130)
-            self.assertEqual(up.text, "gangway: interrupted: nothing was started\n")
+            self.assertEqual(up.text, "gangway: interrupted: no cluster was started\n")
             self.assertFalse(os.path.exists(f"/proc/{pid}"))
 
     def test_up_warns_if_gangway_address_names_another_cluster(self):

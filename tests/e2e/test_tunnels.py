@@ -158,7 +158,7 @@ class Tunnels(e2e.Case):
                       self.gangway("exec", "99", "--", "true", rc=2).stderr)
         self.assertIn("does not run yet",
                       self.gangway("exec", waits, "--", "true", rc=1).stderr)
-        self.assertIn("is neither PORT nor", self.gangway("forward", job, "x", rc=2).stderr)
+        self.assertIn("must be PORT or", self.gangway("forward", job, "x", rc=2).stderr)
         for task, words in (("99", "there is no job 99"), (f"{job}/4", "has no task 4")):
             self.assertIn(words, self.gangway("forward", task, "80:0", rc=2).stderr)
         self.assertIn("has no rank 7", self.gangway("forward", "-r", "7", job, "80:0", rc=2).stderr)

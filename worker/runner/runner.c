@@ -425,9 +425,7 @@ static void await_taken(struct runner *runner)
 static int join_gang(struct runner *runner, struct gw_task *task, uint32_t *outcome)
 {
     if (runner->gang.attempt != runner->attempt)
-        return gw_error_set(&task->error, GW_EPROTO,
-                            "the worker sent a rank before the gang of this rank: install one "
-                            "version of Gangway on both sides");
+        return gw_error_set(&task->error, GW_EPROTO, "the worker sent a rank before its gang");
     task->rank = runner->rank;
     task->world = runner->gang.world;
     task->local_rank = runner->rank - runner->gang.first_rank;
@@ -627,9 +625,8 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     if (rc == 0)
         rc = entered;
     if (rc == 0 && (!known || !known->function))
-        rc = gw_error_set(&task->error, GW_ENOENT,
-                          "this program has no task function %s: it must be declared by GW_TASK",
-                          known ? known->name : "with the number that the worker sent");
+        rc = gw_error_set(&task->error, GW_ENOENT, "this program has no task function %s",
+                          known ? known->name : "of that number");
     struct gw_spec spec = {0};
     if (rc == 0)
         spec = *known; /* a copy, since messages are handled while a gang forms and in its steps */

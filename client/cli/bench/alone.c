@@ -17,6 +17,7 @@ int gw_bench_alone(struct gw_bench *bench, double *figures)
     if (rc == 0)
         figures[0] = gw_bench_median(rates, rounds);
     if (rc == GW_EIO)
-        return gw_error_set(&bench->error, rc, "cannot read the memory of this process from /proc");
+        return gw_error_set(&bench->error, rc,
+                            "cannot read from /proc how much memory this process uses");
     return rc < 0 ? gw_bench_no_memory(bench) : 0;
 }

@@ -97,10 +97,14 @@ int gw_bench_runners_check(struct gw_bench *bench, const struct gw_bench_runners
 {
     for (uint32_t i = 0; i < runners->count; i++)
         if (runners->pids[i] == getpid())
-            return gw_error_set(&bench->error, GW_EMISMATCH, "a task ran in the client's process");
+            return gw_error_set(
+                &bench->error, GW_EMISMATCH,
+                "a task ran inside this process instead of a runner: unset GANGWAY_INLINE");
     /* A quick measurement may end before the second runner has started. */
     if (runners->count < (bench->quick ? 1 : 2))
-        return gw_error_set(&bench->error, GW_EMISMATCH, "too few runners did the work: %u",
-                            runners->count);
+        return gw_error_set(
+            &bench->error, GW_EMISMATCH,
+            "only %u runners executed tasks, so the measurement is not valid: try again",
+            runners->count);
     return 0;
 }

@@ -57,7 +57,8 @@ int gw_bench_handoff_once(struct gw_bench *bench, struct gw_client *client,
     if (rc < 0)
         return rc;
     if (pread(clock, &returned_ns, sizeof returned_ns, 0) != sizeof returned_ns)
-        return gw_error_set(&bench->error, GW_EIO, "the producing task did not write its end time");
+        return gw_error_set(&bench->error, GW_EIO,
+                            "the first of two tasks did not write the time at which it ended");
     if ((uint64_t)items[3] != sum_expected((uint64_t)seed))
         return gw_bench_wrong(bench, (size_t)seed);
     out[0] = (double)(items[0] - (int64_t)returned_ns) / 1e3;

@@ -102,7 +102,8 @@ static int four_round_trips(struct gw_bench *bench, const struct echo *echo, dou
     for (int i = 0; i < 4; i++)
         if (write(echo->fd, packet, sizeof packet) != sizeof packet ||
             read(echo->fd, packet, sizeof packet) != sizeof packet)
-            return gw_error_set(&bench->error, GW_EIO, "the echo process does not answer");
+            return gw_error_set(&bench->error, GW_EIO,
+                                "the process that sends messages back does not answer");
     *seconds = gw_bench_seconds_since(begin_ns);
     return 0;
 }

@@ -64,7 +64,8 @@ static int add_thread(pid_t pid, pid_t thread, void *arg)
 
 static int untold(struct gw_bench *bench, pid_t pid)
 {
-    return gw_error_set(&bench->error, GW_EIO, "cannot read the usage of process %d from /proc",
+    return gw_error_set(&bench->error, GW_EIO,
+                        "cannot read from /proc how much memory and time process %d uses",
                         (int)pid);
 }
 
@@ -197,8 +198,10 @@ int gw_bench_process_trace_open(pid_t pid, struct gw_bench_trace **out, struct g
     if (failed) {
         pthread_join(trace->thread, NULL);
         free(trace);
-        return gw_error_set(error, GW_EPERM, "process %d cannot be traced: %s", (int)pid,
-                            strerror(failed));
+        return gw_error_set(
+            error, GW_EPERM,
+            "cannot count the system calls of process %d, because it cannot be traced (ptrace): %s",
+            (int)pid, strerror(failed));
     }
     *out = trace;
     return 0;

@@ -217,7 +217,7 @@ static int bench_all_reduce(struct gw_task *task)
     if (gw_task_arg_i64(task, 0, &bytes) < 0 || gw_task_arg_i64(task, 1, &rounds) < 0)
         return GW_EINVAL;
     if (rounds < 1 || rounds > ROUNDS_MAX)
-        return gw_task_fail(task, GW_EINVAL, "rounds must be 1 to %d", ROUNDS_MAX);
+        return gw_task_fail(task, GW_EINVAL, "the number of rounds must be 1 to %d", ROUNDS_MAX);
     int rc = gw_comm_alloc(comm, (size_t)bytes, &memory, error);
     for (int64_t i = -1; i < rounds && rc == 0;
          i++) { /* round -1 is a warm-up, which touches the pages */

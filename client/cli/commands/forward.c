@@ -118,8 +118,10 @@ static int listen_local(struct forward *forward, int *fd, struct gw_error *error
     if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         bind(*fd, (const struct sockaddr *)&address, sizeof address) < 0 || listen(*fd, 64) < 0 ||
         getsockname(*fd, (struct sockaddr *)&address, &length) < 0)
-        return gw_error_set(error, GW_EIO, "cannot listen on port %u: %s; %u:0 uses any free port",
-                            forward->local, strerror(errno), forward->port);
+        return gw_error_set(
+            error, GW_EIO,
+            "cannot listen on port %u of this machine: %s; give %u:0 to use any free port",
+            forward->local, strerror(errno), forward->port);
     forward->local = ntohs(address.sin_port);
     return 0;
 }
@@ -147,8 +149,9 @@ static int serve(struct forward *forward, struct gw_error *error)
     if (rc == 0) {
         printf("127.0.0.1:%u\n", forward->local);
         fflush(stdout);
-        gw_cli_message("gangway: this address leads to port %u of job %llu; Ctrl-C ends it",
-                       forward->port, (unsigned long long)forward->task.job);
+        gw_cli_message(
+            "gangway: connections to this address go to port %u of job %llu; Ctrl-C ends this",
+            forward->port, (unsigned long long)forward->task.job);
     }
     while (rc == 0) {
         struct connection *connection = calloc(1, sizeof *connection);
@@ -156,7 +159,7 @@ static int serve(struct forward *forward, struct gw_error *error)
         if (taken < 0) {
             free(connection);
             if (errno != EINTR && errno != ECONNABORTED)
-                rc = gw_error_set(error, GW_EIO, "cannot take connections: %s", strerror(errno));
+                rc = gw_error_set(error, GW_EIO, "cannot accept connections: %s", strerror(errno));
             continue;
         }
         *connection = (struct connection){.forward = forward, .fd = taken};
@@ -178,7 +181,8 @@ static int parse_ports(const char *text, struct forward *forward, struct gw_erro
     if (sscanf(text, "%5u%n", &port, &end) == 1 && text[end] == '\0')
         local = port;
     else if (sscanf(text, "%5u:%5u%n", &port, &local, &end) != 2 || text[end] != '\0')
-        return gw_error_set(error, GW_EINVAL, "%s is neither PORT nor PORT:LOCAL", text);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s must be PORT or PORT:LOCAL, like 8888 or 8888:9000", text);
     if (port == 0 || port > UINT16_MAX || local > UINT16_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: ports are 1 to 65535", text);
     forward->port = (uint16_t)port;

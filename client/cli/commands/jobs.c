@@ -55,7 +55,8 @@ static int read_where(const struct gw_option_texts *where, struct gw_value *pair
         char name[128];
         size_t length = value ? (size_t)(value - text) : 0;
         if (length == 0 || length >= sizeof name)
-            return gw_error_set(error, GW_EINVAL, "--where %s is not NAME=VALUE", text);
+            return gw_error_set(error, GW_EINVAL, "--where %s: give the annotation as NAME=VALUE",
+                                text);
         memcpy(name, text, length);
         name[length] = '\0';
         if (gw_dict_set(pairs, name, gw_str(value + 1)) < 0)

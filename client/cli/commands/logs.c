@@ -62,9 +62,12 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
     }
     number = last ? count : number;
     if (number == 0 || number > count)
-        rc = count ? gw_error_set(error, GW_ENOENT,
-                                  "there is no attempt %u: the attempts are 1 to %u", number, count)
-                   : gw_error_set(error, GW_ENOENT, "the task has not started yet");
+        rc = count
+                 ? gw_error_set(error, GW_ENOENT,
+                                "there is no attempt %u: the attempts are 1 to %u", number, count)
+                 : gw_error_set(
+                       error, GW_ENOENT,
+                       "the task has not started yet, so it has no output: --follow waits for it");
     else
         rc =
             gw_value_get_i64(gw_value_find(gw_value_at(answer, number - 1), "attempt"), &id, error);
@@ -80,7 +83,8 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
 static int choose_rank(int32_t *rank, struct gw_error *error)
 {
     if (*rank < 0 && *rank != INT32_MIN)
-        return gw_error_set(error, GW_EINVAL, "there is no rank %d: ranks start at 0", *rank);
+        return gw_error_set(error, GW_EINVAL, "there is no rank %d: ranks are numbered from 0",
+                            *rank);
     *rank = *rank < 0 ? -1 : *rank;
     return 0;
 }

@@ -161,7 +161,8 @@ static int make_dir(const char *dir, struct gw_error *error)
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s", dir);
     if (length <= 0 || (size_t)length >= sizeof path - sizeof "/CMakeLists.txt")
-        return gw_error_set(error, GW_EINVAL, "\"%.64s\" is not the path of a folder", dir);
+        return gw_error_set(error, GW_EINVAL,
+                            "\"%.64s\" cannot be the path of a new folder: give another one", dir);
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(path, 0777) < 0 && errno != EEXIST)
@@ -179,7 +180,8 @@ static int make_dir(const char *dir, struct gw_error *error)
     int rc = 0;
     while (rc == 0 && (entry = readdir(entries)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            rc = gw_error_set(error, GW_EEXIST, "%s exists and is not empty", dir);
+            rc = gw_error_set(error, GW_EEXIST, "%s exists and is not empty: give a new folder",
+                              dir);
     closedir(entries);
     return rc;
 }

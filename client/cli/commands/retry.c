@@ -41,7 +41,8 @@ static int add(struct gw_client *client, struct failed *failed, uint64_t job, ui
     failed->futures = more;
     int rc = gw_client_task(client, job, index, &more[failed->count], error);
     if (rc == GW_ENOENT && is_done(client, job, index))
-        return gw_error_set(error, GW_EINVAL, "task %u of job %llu is done: it has not failed",
+        return gw_error_set(error, GW_EINVAL,
+                            "task %u of job %llu has succeeded: only a failed task can run again",
                             index, (unsigned long long)job);
     if (rc == 0 && gw_future_wait(more[failed->count++], TOLD_NS) == GW_ETIMEDOUT)
         rc = gw_error_set(error, GW_ETIMEDOUT,
@@ -89,7 +90,8 @@ static int run_again(struct failed *failed, uint64_t job, struct gw_error *error
 {
     int rc = 0;
     if (failed->count == 0)
-        return gw_error_set(error, GW_EINVAL, "job %llu has no failed task",
+        return gw_error_set(error, GW_EINVAL,
+                            "job %llu has no failed task, so there is nothing to run again",
                             (unsigned long long)job);
     for (size_t i = 0; i < failed->count && rc == 0; i++)
         rc = gw_future_retry(failed->futures[i], error);

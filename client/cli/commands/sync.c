@@ -96,7 +96,7 @@ static int count_of(const struct request *request, uint32_t *count, struct gw_er
     int64_t number = 0;
     if (!request->value || gw_value_get_i64(request->value, &number, NULL) < 0 || number < 1 ||
         number > UINT32_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s is not a count of 1 or more", request->word);
+        return gw_error_set(error, GW_EINVAL, "%s must be a number of 1 or more", request->word);
     *count = (uint32_t)number;
     return 0;
 }

@@ -19,7 +19,8 @@ static int path_of(const char *given, char path[PATH_MAX], struct gw_error *erro
     if (!given)
         return gw_token_file_default(path, error);
     if (strlen(given) >= PATH_MAX - 8)
-        return gw_error_set(error, GW_EINVAL, "--tokens: the path is too long");
+        return gw_error_set(error, GW_EINVAL, "--tokens: the path is longer than %d bytes",
+                            PATH_MAX - 1);
     strcpy(path, given);
     return 0;
 }

@@ -97,7 +97,8 @@ static int check_hosts(struct gw_cluster_options *cluster, const struct gw_memor
     if (!cluster->tokens)
         rc = gw_token_file_default(far->tokens, error);
     else if (snprintf(far->tokens, PATH_MAX - 8, "%s", cluster->tokens) >= PATH_MAX - 8)
-        rc = gw_error_set(error, GW_EINVAL, "--tokens: the path is too long");
+        rc = gw_error_set(error, GW_EINVAL, "--tokens: the path is longer than %d bytes",
+                          PATH_MAX - 1);
     return rc < 0 ? rc : gw_ssh_launch_prepare(far->tokens, error);
 }
 
@@ -168,9 +169,9 @@ static int await_workers(struct gw_client *client, const struct gw_hosts *hosts,
     while ((lacking = find_lacking(client, hosts))) {
         if (gw_clock_now_ns() > until_ns)
             return gw_error_set(error, GW_ESTART,
-                                "no worker at %s: the remote command succeeded, but no worker has "
-                                "registered. Check that the login scripts there, or GANGWAY_RSH, "
-                                "run the command that they are given",
+                                "no worker at %s: the command that starts it there succeeded, but "
+                                "no worker has registered. Check that the login scripts there, or "
+                                "GANGWAY_RSH, run the command that they are given",
                                 lacking);
         (void)usleep(REGISTER_POLL_US);
     }

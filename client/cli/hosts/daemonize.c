@@ -69,7 +69,9 @@ static int prepare(struct background *background, const char *dir, struct gw_err
     if (null >= 0)
         close(null);
     if (snprintf(path, sizeof path, "%s/worker.log", dir) >= (int)sizeof path)
-        return gw_error_set(error, GW_EINVAL, "the path %.64s... is too long", dir);
+        return gw_error_set(error, GW_EINVAL,
+                            "the path %.64s..., or a path below it, is longer than %d bytes", dir,
+                            PATH_MAX - 1);
     background->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (background->log < 0)
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
@@ -179,8 +181,9 @@ static bool make_room(const struct gw_daemonize_options *options, const char *pa
     }
     if (!look(path, &found) || found.pid <= 1)
         return true;
-    gw_cli_message("ending a worker that already runs with this name (process %d, %u slots)",
-                   found.pid, found.slots);
+    gw_cli_message(
+        "a worker with this name already runs (process %d, %u slots): it is ended and replaced",
+        found.pid, found.slots);
     (void)kill(found.pid, SIGTERM);
     if (!gw_cluster_wait_gone(found.pid, STOP_TIMEOUT_S * GW_NS_PER_S))
         (void)kill(found.pid, SIGKILL);
@@ -195,7 +198,9 @@ int gw_daemonize_run(int argc, char **argv, const struct gw_daemonize_options *o
     const char *dir = options->dir;
     if (snprintf(background.alive, sizeof background.alive, "%s/at-%s.lock", dir,
                  options->name ? options->name : "") >= (int)sizeof background.alive) {
-        gw_cli_message("gangway worker: the path %.64s... is too long", dir);
+        gw_cli_message(
+            "gangway worker: the path %.64s..., or a path below it, is longer than %d bytes", dir,
+            PATH_MAX - 1);
         return GW_EXIT_USAGE;
     }
     if (!make_room(options, background.alive))

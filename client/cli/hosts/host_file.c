@@ -52,20 +52,24 @@ static int read_line(char *line, char *item, size_t bytes, struct gw_error *erro
         if (strncmp(word, "slots=", 6) == 0)
             slots = word + 6;
         else if (!is_other(word))
-            return gw_error_set(
-                error, GW_EINVAL,
-                "%.80s is not a setting of a host: a line is like `a`, `a:4` or `a slots=4`", word);
+            return gw_error_set(error, GW_EINVAL,
+                                "%.80s is not a setting that Gangway knows: a line is like `a`, "
+                                "`a:4` or `a slots=4`",
+                                word);
     }
     bool v6 = slots && *name != '[' && strchr(name, ':') != strrchr(name, ':');
     if (slots && !v6 && *name != '[' && strchr(name, ':'))
         return gw_error_set(error, GW_EINVAL,
-                            "%.80s slots=%.20s: the number of slots is given twice", name, slots);
+                            "%.80s slots=%.20s: the number of slots is given twice, after the "
+                            "colon and after slots=",
+                            name, slots);
     (void)snprintf(item, bytes, "%s%s%s%s%s", v6 ? "[" : "", name, v6 ? "]" : "", slots ? ":" : "",
                    slots ? slots : "");
-    return strchr(item, ',')
-               ? gw_error_set(error, GW_EINVAL, "%.80s: give one host on each line, without commas",
-                              item)
-               : 0;
+    return strchr(item, ',') ? gw_error_set(error, GW_EINVAL,
+                                            "%.80s: a line may have one host only: give each host "
+                                            "a line of its own, without commas",
+                                            item)
+                             : 0;
 }
 
 static int add(struct gw_hosts *hosts, const struct gw_hosts_item *host, struct gw_error *error)
@@ -91,7 +95,9 @@ static int take_line(struct gw_hosts *hosts, char *line, struct gw_error *error)
     struct gw_hosts one;
     int rc = strchr(line, '\n') || strlen(line) < LINE_BYTES - 1
                  ? read_line(line, item, sizeof item, error)
-                 : gw_error_set(error, GW_EINVAL, "it is too long");
+                 : gw_error_set(error, GW_EINVAL,
+                                "the line has %d bytes or more: give one host on each line",
+                                LINE_BYTES - 1);
     if (rc < 0 || !*item)
         return rc;
     rc = gw_hosts_init(&one, item, error);
@@ -115,7 +121,7 @@ int gw_host_file_read(struct gw_hosts *hosts, const char *path, struct gw_error 
         bytes += strlen(line);
         rc = bytes > GW_HOST_FILE_BYTES_MAX
                  ? gw_error_set(&why, GW_EINVAL,
-                                "this is not a file of hosts: it is larger than 1 MiB")
+                                "the file is larger than 1 MiB, so it is not a list of hosts")
                  : take_line(hosts, line, &why);
         if (rc < 0)
             (void)gw_error_set(error, rc, "%.200s, line %u: %s", path, number, why.text);

@@ -76,7 +76,9 @@ int gw_hosts_init(struct gw_hosts *hosts, const char *text, struct gw_error *err
         size_t length = strcspn(text, ",");
         more = text[length] == ',';
         if (length >= sizeof item) {
-            rc = gw_error_set(error, GW_EINVAL, "the name %.40s... is too long", text);
+            rc = gw_error_set(error, GW_EINVAL,
+                              "the name of a host, %.40s..., is longer than %d bytes", text,
+                              GW_HOSTS_NAME_BYTES - 1);
             break;
         }
         memcpy(item, text, length);

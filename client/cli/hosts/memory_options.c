@@ -93,10 +93,10 @@ int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_l
             options->lines[i] = "0";
         double part = strtod(options->lines[i], &end);
         if (end == options->lines[i] || *end || !(part >= 0 && part <= 1))
-            return gw_error_set(
-                error, GW_EINVAL,
-                "--memory-%s %s is not a fraction of the limit from 0 to 1, or none", names[i],
-                options->lines[i]);
+            return gw_error_set(error, GW_EINVAL,
+                                "--memory-%s %s must be a fraction of the memory limit, from 0 to "
+                                "1 (like 0.8), or none",
+                                names[i], options->lines[i]);
         *values[i] = (uint32_t)(part * 1000 + 0.5);
         if (part > 0 && !*values[i])
             *values[i] = 1;

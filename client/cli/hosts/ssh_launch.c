@@ -71,7 +71,9 @@ static int find_token(const char *tokens, struct gw_token *found, struct gw_erro
                 rc = 0;
             }
         if (rc < 0)
-            (void)gw_error_set(error, rc, "the token of the hosts was revoked");
+            (void)gw_error_set(error, rc,
+                               "the token for the workers on other hosts was revoked while the "
+                               "cluster started: run `gangway up` again");
     }
     gw_token_file_deinit(&file);
     return rc;
@@ -174,7 +176,10 @@ static int make_command(const struct member *member, const struct gw_ssh_launch_
     strcpy(command, "exec sh -c ");
     fits = fits && strlen(script) + strlen(tail) < sizeof script;
     if (!fits || !add_quoted(command, COMMAND_BYTES, strcat(script, tail)))
-        return gw_error_set(error, GW_EINVAL, "the path of the gangway binary is too long");
+        return gw_error_set(error, GW_EINVAL,
+                            "the command that starts a worker on %s would have more than %d bytes: "
+                            "give a shorter path in GANGWAY_REMOTE_BINARY",
+                            name, COMMAND_BYTES / 2);
     return 0;
 }
 
@@ -337,8 +342,8 @@ static int look(struct fleet *fleet, uint64_t deadline_ns, size_t *running, stru
     if (polled[2 * count + 1].revents) /* without a scheduler no worker can register, so do not
                                           report an error of a host */
         return gw_error_set(error, GW_ECLOSED,
-                            "the cluster ended before all hosts had workers: by `gangway down`, or "
-                            "scheduler.log says why");
+                            "the cluster ended before all hosts had workers: if nobody used "
+                            "`gangway down`, scheduler.log says why");
     int rc = 0;
     *running = 0;
     for (size_t i = 0; i < count && rc == 0; i++) {
@@ -388,16 +393,23 @@ static int fleet_init(struct fleet *fleet, const struct gw_ssh_launch_options *o
     char *rest;
     if (snprintf(fleet->rsh, sizeof fleet->rsh, "%s",
                  given && *given ? given : "ssh -o BatchMode=yes") >= (int)sizeof fleet->rsh)
-        return gw_error_set(error, GW_EINVAL, "GANGWAY_RSH is too long");
+        return gw_error_set(error, GW_EINVAL,
+                            "GANGWAY_RSH is longer than %zu bytes: put the command into a script, "
+                            "and give its path",
+                            sizeof fleet->rsh - 1);
     for (char *word = strtok_r(fleet->rsh, " \t", &rest); word;
          word = strtok_r(NULL, " \t", &rest)) {
         if (fleet->word_count == RSH_WORDS_MAX)
-            return gw_error_set(error, GW_EINVAL, "GANGWAY_RSH has more than %d words",
+            return gw_error_set(error, GW_EINVAL,
+                                "GANGWAY_RSH has more than %d words: put the command into a "
+                                "script, and give its path",
                                 RSH_WORDS_MAX);
         fleet->words[fleet->word_count++] = word;
     }
     if (!fleet->word_count)
-        return gw_error_set(error, GW_EINVAL, "GANGWAY_RSH names no command, like ssh");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "GANGWAY_RSH has only blanks: set it to a command like ssh, or unset it");
     int rc = find_token(options->tokens, &token, error);
     if (rc < 0)
         return rc;

@@ -81,17 +81,20 @@ static int parse_array(const char *text, struct gw_range *range, struct gw_error
     if (well && *at == '%')
         well = *++at && number(&at, &limit) && limit > 0 && limit <= UINT32_MAX;
     if (!well || *at || last == INT64_MAX)
-        return gw_error_set(error, GW_EINVAL,
-                            "--array %s: not numbers like 0-99, 10-20:2 (every second) or 0-99%%8 "
-                            "(8 at a time)",
-                            text);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "--array %s: give numbers like 0-99, 10-20:2 (every second) or 0-99%%8 (8 at a time)",
+            text);
     if (last < first)
-        return gw_error_set(error, GW_EINVAL, "--array %s: the range is empty", text);
+        return gw_error_set(error, GW_EINVAL,
+                            "--array %s: no number is in this range: give the smaller number first",
+                            text);
     uint64_t tasks = ((uint64_t)last - (uint64_t)first) / (uint64_t)step + 1;
     if (tasks > ARRAY_TASKS_MAX)
-        return gw_error_set(error, GW_EINVAL,
-                            "--array %s: %llu tasks are more than the limit of %d", text,
-                            (unsigned long long)tasks, ARRAY_TASKS_MAX);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "--array %s: these are %llu tasks, and %d is the most: give several arrays", text,
+            (unsigned long long)tasks, ARRAY_TASKS_MAX);
     range->begin = first;
     range->end = last + 1;
     range->step = step;
@@ -137,10 +140,10 @@ static int read_array_of_gangs(struct gw_bulk *bulk, struct gw_error *error)
     if (rc < 0)
         return rc;
     if (range.limit)
-        return gw_error_set(
-            error, GW_EINVAL,
-            "--array %s: %%%u limits only tasks of `submit`: gangs run when there is room for them",
-            options->array, range.limit);
+        return gw_error_set(error, GW_EINVAL,
+                            "--array %s: leave %%%u out: only `submit` limits how many run at a "
+                            "time; gangs start when there is room for them",
+                            options->array, range.limit);
     if ((range.end - 1 - range.begin) / range.step >= GANGS_MAX)
         return gw_error_set(error, GW_EINVAL, "--array %s: an array has at most %d gangs",
                             options->array, GANGS_MAX);
@@ -423,7 +426,8 @@ static void show_graph(struct gw_bulk *bulk)
     struct gw_completions *completions;
     size_t i;
     if (gw_completions_new(bulk->futures, bulk->tasks, &completions) < 0) {
-        gw_cli_message("gangway: out of memory: the output is not shown");
+        gw_cli_message(
+            "gangway: out of memory: the output of the tasks is not shown, but they go on");
         return;
     }
     while (gw_completions_next(completions, UINT64_MAX, &i) == 0) {

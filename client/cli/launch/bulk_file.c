@@ -42,7 +42,7 @@ static int open_file(const char *path, FILE **in, struct gw_error *error)
     if (fstat(fileno(*in), &status) < 0 || !S_ISDIR(status.st_mode))
         return 0;
     close_file(*in);
-    return gw_error_set(error, GW_EINVAL, "%s is a folder, and not a file", path);
+    return gw_error_set(error, GW_EINVAL, "%s is a folder: give a file", path);
 }
 
 static int grow(struct gw_bulk_file *file, gw_node node)
@@ -121,8 +121,8 @@ static int check_line(const struct gw_launch_options *options, const char **env,
     if (most.bytes <= WORD_BYTES_MAX)
         return 0;
     return gw_error_set(error, GW_EINVAL,
-                        "%s: line %lld has %zu bytes and makes a word of %zu bytes, more than the "
-                        "limit of %d: put the data into a file, and the file's name into the line",
+                        "%s: line %lld has %zu bytes and makes a word of %zu bytes, and %d is the "
+                        "most: put the data into a file, and the file's name into the line",
                         options->each_line, (long long)number, line_bytes, most.bytes,
                         WORD_BYTES_MAX);
 }
@@ -141,8 +141,10 @@ static int add_lines(struct gw_bulk_file *file, const struct gw_launch_options *
             line[--bytes] = '\0';
         int64_t index = (int64_t)file->count;
         if (strlen(line) != (size_t)bytes) {
-            rc = gw_error_set(error, GW_EINVAL, "%s: line %lld has a NUL byte", options->each_line,
-                              (long long)index + 1);
+            rc = gw_error_set(error, GW_EINVAL,
+                              "%s: line %lld has a NUL byte, which no argument of a command can "
+                              "have: is this a text file?",
+                              options->each_line, (long long)index + 1);
             break;
         }
         if ((rc = check_line(options, env, index + 1, line, (size_t)bytes, error)) < 0)
@@ -454,9 +456,10 @@ static int add_objects(struct gw_bulk_file *file, const struct gw_launch_options
     if (!file->names || !file->ranks)
         rc = no_memory(error);
     else if (!json_is_array(list))
-        rc = gw_error_set(error, GW_EINVAL, "%s is not a list of objects", path);
+        rc = gw_error_set(error, GW_EINVAL,
+                          "%s must be a JSON list of objects, like [{\"argv\": [\"date\"]}]", path);
     else if (count == 0)
-        rc = gw_error_set(error, GW_EINVAL, "%s: the list of tasks is empty", path);
+        rc = gw_error_set(error, GW_EINVAL, "%s: the list has no task: give at least one", path);
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct place place = {path, i, NULL};
         rc = add_object(file, options, json_array_get(list, i), &place, error);

@@ -147,11 +147,13 @@ static int on_frame(struct console *console, uint8_t kind, struct gw_bin data, i
     case GW_CONSOLE_OUT:
     case GW_CONSOLE_ERR:
         if (print(kind == GW_CONSOLE_OUT ? console->options->out : STDERR_FILENO, data) < 0)
-            return gw_error_set(error, GW_EIO, "cannot write the output: %s", strerror(errno));
+            return gw_error_set(error, GW_EIO, "cannot write the output of the command: %s",
+                                strerror(errno));
         return 0;
     case GW_CONSOLE_EXIT:
         if (data.size != 2)
-            return gw_error_set(error, GW_EPROTO, "the end of the process is malformed");
+            return gw_error_set(error, GW_EPROTO,
+                                "the worker's message about the end of the command is malformed");
         *exit_code = bytes[1] ? 128 + bytes[1] : bytes[0];
         return 1;
     case GW_CONSOLE_FAILED:
@@ -172,14 +174,16 @@ static int read_out(struct console *console, int *exit_code, struct gw_error *er
         if (rc < 0)
             return rc;
         if (bytes == 0)
-            return gw_error_set(error, GW_ECLOSED, "the process ended with its task");
+            return gw_error_set(error, GW_ECLOSED,
+                                "the command was ended, because its task has ended");
         if (gw_console_feed(&console->frames, data, bytes) < 0)
             return gw_error_set(error, GW_ENOMEM, "out of memory");
         while ((rc = gw_console_next(&console->frames, &kind, &frame)) > 0)
             if ((rc = on_frame(console, kind, frame, exit_code, error)) != 0)
                 return rc < 0 ? rc : 0;
         if (rc < 0)
-            return gw_error_set(error, rc, "the output of the process is malformed");
+            return gw_error_set(error, rc,
+                                "the worker's message with the output of the command is malformed");
     }
 }
 

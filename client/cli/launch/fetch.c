@@ -170,7 +170,10 @@ static int fetch_written(struct gw_console_options *console, const char *into,
     while (waitpid(pid, &unpacked, 0) < 0 && errno == EINTR)
         ;
     if (rc == 0 && exit_code > CHANGED)
-        return gw_error_set(error, GW_ETASK, "cannot fetch the files of rank %u", console->rank);
+        return gw_error_set(
+            error, GW_ETASK,
+            "cannot fetch the files of rank %u: the command that reads them on its host failed",
+            console->rank);
     return rc == 0 && unpacked ? gw_error_set(error, GW_EIO, "cannot write the files to %s", into)
                                : rc;
 }

@@ -209,7 +209,7 @@ static void give_up(struct gw_input *input, struct gw_tunnel *tunnel)
     input->lost = true;
     gw_cli_message(
         "gangway: the job is cancelled: it has to start again, but its first attempt has read %llu "
-        "bytes of standard input, which cannot be read again; `--stdin FILE` can be",
+        "bytes of standard input, which cannot be read again; with `--stdin FILE` they can",
         (unsigned long long)input->bytes);
     if (gw_job_cancel(input->client, gw_future_job(input->future), true, NULL) == 0)
         await_end(tunnel);

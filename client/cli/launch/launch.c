@@ -316,7 +316,7 @@ static int foreground(struct launch *launch)
     if ((!launch->options.quiet && gw_tail_open(&options, &stream) < 0) ||
         (launch->in >= 0 &&
          gw_input_open(launch->client, launch->future, launch->in, &input) < 0)) {
-        gw_cli_message("gangway: out of memory: the job is cancelled");
+        gw_cli_message("gangway: this command is out of memory, so it cancels the job");
         (void)gw_job_cancel(launch->client, launch->job, true, NULL);
     }
     gw_future_wait(launch->future, UINT64_MAX);
@@ -429,9 +429,10 @@ static int keep_checkpoint(const struct launch *launch, int exit_code)
         int length = launch->bulk ? snprintf(into, sizeof into, "%s/%" PRIu32,
                                              typed->checkpoint_dir, task.index)
                                   : snprintf(into, sizeof into, "%s", typed->checkpoint_dir);
-        int rc = length >= (int)sizeof into
-                     ? gw_error_set(&error, GW_EINVAL, "the path is too long")
-                     : bring(launch, &task, into, &error);
+        int rc =
+            length >= (int)sizeof into
+                ? gw_error_set(&error, GW_EINVAL, "the path is longer than %d bytes", PATH_MAX - 1)
+                : bring(launch, &task, into, &error);
         brought += rc == 0;
         if (rc == 0 || rc == GW_ENOENT)
             continue;

@@ -56,7 +56,9 @@ static int write_stream(struct writer *writer, struct gw_log_request request, co
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/%s", folder, request.stream == 1 ? "stdout" : "stderr");
     if (n < 0 || (size_t)n >= sizeof path)
-        return gw_error_set(error, GW_EINVAL, "%s: the path is too long", folder);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the path, or a path below it, is longer than %d bytes", folder,
+                            PATH_MAX - 1);
     FILE *file = fopen(path, "w");
     if (!file)
         return gw_error_set(error, GW_EIO, "%s cannot be written: %s", path, strerror(errno));
@@ -95,7 +97,9 @@ static int write_all(struct writer *writer, const char *folder, struct gw_error 
             continue;
         int n = snprintf(path, sizeof path, "%s/rank.%03u", folder, rank);
         if (n < 0 || (size_t)n >= sizeof path)
-            return gw_error_set(error, GW_EINVAL, "%s: the path is too long", folder);
+            return gw_error_set(error, GW_EINVAL,
+                                "%s: the path, or a path below it, is longer than %d bytes", folder,
+                                PATH_MAX - 1);
         rc = write_rank(writer, rank, path, error);
     }
     return rc;

@@ -47,8 +47,9 @@ static bool count_ranks(const struct gw_nodes *nodes, struct gw_task_options *ta
                                    : "-n %llu ranks are not a multiple of --per-node %u",
                       (unsigned long long)ranks, nodes->nodes ? nodes->nodes : nodes->per_node);
     if (count * each > INT32_MAX)
-        return refuse("--nodes %llu --per-node %llu: too many ranks", (unsigned long long)count,
-                      (unsigned long long)each);
+        return refuse(
+            "--nodes %llu --per-node %llu: these are more than %d ranks: give smaller numbers",
+            (unsigned long long)count, (unsigned long long)each, INT32_MAX);
     task->ranks = (uint32_t)(count * each);
     task->ranks_per_node = (uint32_t)each;
     return true;

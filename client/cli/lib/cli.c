@@ -36,7 +36,9 @@ int gw_cli_check_output(const char *option, const char *path, struct gw_error *e
     if (rc < 0 || !path)
         return rc;
     if ((size_t)snprintf(there, sizeof there, "%s", path) >= sizeof there)
-        return gw_error_set(error, GW_EINVAL, "%s: the path is too long", option);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the path, or a path below it, is longer than %d bytes", option,
+                            PATH_MAX - 1);
     struct stat status;
     while (stat(there, &status) < 0 && errno == ENOENT) {
         char above[PATH_MAX];
@@ -55,7 +57,8 @@ int gw_cli_make_output(const char *path, struct gw_error *error)
     char part[PATH_MAX];
     struct stat status;
     if ((size_t)snprintf(part, sizeof part, "%s", path) >= sizeof part)
-        return gw_error_set(error, GW_EINVAL, "the path is too long: %.200s", path);
+        return gw_error_set(error, GW_EINVAL, "the path is longer than %d bytes: %.200s",
+                            PATH_MAX - 1, path);
     for (char *slash = part; *slash && (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
         (void)mkdir(part, 0777); /* if this mkdir fails, the last one fails too */
@@ -91,7 +94,7 @@ const char *gw_cli_session_name(void)
 static void *say_silence(void *arg)
 {
     if (!gw_background_thread_sleep(arg, SILENCE_MS))
-        gw_cli_message("gangway: waiting for the scheduler to answer");
+        gw_cli_message("gangway: the scheduler has not answered yet; waiting for it");
     return NULL;
 }
 

@@ -153,7 +153,9 @@ static int resolve(struct gw_selector *selector, struct gw_client *client, const
         if (gw_value_type(row) != GW_LIST || gw_value_count(row) != 2 ||
             gw_value_get_i64(gw_value_at(row, 0), &id, NULL) < 0 ||
             gw_value_get_bool(gw_value_at(row, 1), &ended, NULL) < 0)
-            rc = gw_error_set(error, GW_EPROTO, "the scheduler's answer is malformed");
+            rc = gw_error_set(error, GW_EPROTO,
+                              "the scheduler's answer is malformed: install one version of Gangway "
+                              "on both sides");
         else if (add(selector, &room, (struct gw_selected){(uint64_t)id, ended, false}) < 0)
             rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     }
@@ -186,7 +188,10 @@ static int resolve_each(struct gw_selector *selector, struct gw_client *client, 
         struct gw_selector part = {0};
         rc = *text && strcmp(text, "all") != 0
                  ? gw_selector_check(text, error)
-                 : gw_error_set(error, GW_EINVAL, "\"%s\" is not a job in a list", text);
+                 : gw_error_set(error, GW_EINVAL,
+                                "\"%s\" cannot be in a list of jobs: a list has numbers and ranges "
+                                "of numbers, like 1,3,5-8",
+                                text);
         rc = rc == 0 ? resolve(&part, client, text, scope, error) : rc;
         if (rc == 0 && part.count == 0)
             rc = gw_error_set(error, GW_ENOENT, "there is no job \"%s\"", text);
@@ -277,7 +282,10 @@ static int split(const char *text, char job[JOB_TEXT_BYTES], const char **task,
     job[length] = '\0';
     *task = at ? at + 1 : NULL;
     if (strcmp(job, "all") == 0 || (!is_name(job) && strpbrk(job, ",-")))
-        return gw_error_set(error, GW_EINVAL, "\"%s\" is not a single job", job);
+        return gw_error_set(error, GW_EINVAL,
+                            "\"%s\" selects several jobs, and this command takes one: give a "
+                            "number, a name or last",
+                            job);
     return gw_selector_check(job, error);
 }
 

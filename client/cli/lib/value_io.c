@@ -74,9 +74,11 @@ static int parse_json(const char *text, size_t bytes, const char *what, struct g
                             why.line, why.column, gw_value_io_why(&why));
     *value = value_of(json);
     json_decref(json);
-    return *value
-               ? 0
-               : gw_error_set(error, GW_EINVAL, "%.200s is nested too deeply (at most 16)", what);
+    return *value ? 0
+                  : gw_error_set(error, GW_EINVAL,
+                                 "%.200s has lists and dicts nested more than 16 deep, which is "
+                                 "the most: nest them less",
+                                 what);
 }
 
 int gw_value_io_parse(const char *text, enum gw_value_io_form form, struct gw_value **value,

@@ -127,7 +127,7 @@ static void spread(const char *counts)
     CHECK(holders(made[0]) == 2 && holders(made[1]) == 2);
     CHECK(replicate(made[0], 2, NULL) == 0 && holders(made[0]) == 2);
     CHECK(replicate(made[0], 4, NULL) == GW_EINFEASIBLE && holders(made[0]) == WORKERS);
-    CHECK(strstr(error.text, "3 of 4 workers hold it: there are only 3"));
+    CHECK(strstr(error.text, "3 of 4 workers have a copy: there are only 3"));
     CHECK(replicate(made[1], 2, "worker-9") == GW_ENOENT && strstr(error.text, "worker-9"));
     CHECK(replicate(made[1], 1, "worker-1,") == GW_EINVAL);
 
