@@ -108,8 +108,8 @@ static int open_ddp(struct pet_train *train, struct gw_error *error)
         params[t].shape[0] = tensor->rows;
         params[t].shape[1] = tensor->columns;
     }
-    const struct gw_ddp_options options = {
-        .comm = train->comm, .params = params, .params_count = PET_TENSORS};
+    const struct gw_ddp_options options =
+        GW_INIT(gw_ddp_options, .comm = train->comm, .params = params, .params_count = PET_TENSORS);
     int rc = gw_ddp_open(&options, &train->ddp, error);
     for (int t = 0; rc == 0 && t < PET_TENSORS; t++)
         train->gradients[t] = gw_ddp_gradient(train->ddp, (size_t)t);
@@ -131,13 +131,10 @@ static int make_optimizer(struct pet_train *train, struct gw_error *error)
 
 static int make_sampler(struct pet_train *train, struct gw_error *error)
 {
-    const struct gw_sampler_options options = {
-        .samples = (int64_t)train->options.sample_count,
-        .rank = gw_comm_rank(train->comm),
-        .ranks = gw_comm_size(train->comm),
-        .seed = train->options.seed,
-        .drop_last = true,
-    };
+    const struct gw_sampler_options options =
+        GW_INIT(gw_sampler_options, .samples = (int64_t)train->options.sample_count,
+                .rank = gw_comm_rank(train->comm), .ranks = gw_comm_size(train->comm),
+                .seed = train->options.seed, .drop_last = true);
     int rc = gw_sampler_new(&options, &train->sampler, error);
     if (rc < 0)
         return rc;

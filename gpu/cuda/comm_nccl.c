@@ -5,6 +5,7 @@
 
 #include "gpu/base/module.h"
 #include "gpu/host/segment.h"
+#include "graph/base/options_read.h"
 
 #include <dlfcn.h>
 #include <gangway/version.h>
@@ -44,9 +45,14 @@ static int own_check(const struct gw_comm_nccl_options *options, struct gw_error
 
 /* Before any rank starts NCCL, all ranks check that all of them can. Otherwise they would wait for
  * a rank without a GPU. */
-int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
+int gw_comm_open_nccl(const struct gw_comm_nccl_options *given, struct gw_comm **comm,
                       struct gw_error *error)
 {
+    struct gw_comm_nccl_options read;
+    const struct gw_comm_nccl_options *options = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_comm_nccl_options, error);
+    if (rc < 0)
+        return rc;
     struct gw_comm *host = options->host;
     struct gw_error own = {.code = 0};
     int32_t worst = 0;
@@ -59,7 +65,7 @@ int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm
                                          .status = own_check(options, &own)};
     gw_comm_set_timeout(host, options->timeout_ns);
     gw_comm_backend_begin(host, GW_COMM_JOIN);
-    int rc = host->backend->meet(host, &call, &worst, error);
+    rc = host->backend->meet(host, &call, &worst, error);
     if (rc == 0 && call.status < 0)
         rc = gw_error_set(error, own.code, "%s", own.text);
     else if (rc == 0 && worst < 0)

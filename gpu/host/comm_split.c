@@ -185,18 +185,12 @@ static int hosts_open(struct part *part, struct gw_comm **child)
     const struct gw_comm_split_site *site = part->site;
     /* Each part has its own attempt number, so that a connection to another part is refused. */
     const uint64_t which = *site->splits << 32 ^ (uint64_t)part->wishes[site->comm->rank].colour;
-    const struct gw_comm_hosts_options options = {
-        .fd = part->segment,
-        .rank = part->self,
-        .ranks = part->count,
-        .first_rank = part->first,
-        .local_ranks = part->local,
-        .attempt = (site->attempt ^ which) * 0x9e3779b97f4a7c15,
-        .endpoint = part->offers[part->members[0]].endpoint,
-        .listener = part->listener,
-        .key = site->key,
-        .timeout_ns = site->comm->timeout_ns,
-    };
+    const struct gw_comm_hosts_options options =
+        GW_INIT(gw_comm_hosts_options, .fd = part->segment, .rank = part->self,
+                .ranks = part->count, .first_rank = part->first, .local_ranks = part->local,
+                .attempt = (site->attempt ^ which) * 0x9e3779b97f4a7c15,
+                .endpoint = part->offers[part->members[0]].endpoint, .listener = part->listener,
+                .key = site->key, .timeout_ns = site->comm->timeout_ns);
     return site->open_hosts(&options, child, part->error);
 }
 
@@ -205,10 +199,9 @@ static int child_open(struct part *part, struct gw_comm **child)
     const struct gw_comm_split_site *site = part->site;
     if (part->count == 0)
         return 0;
-    const struct gw_comm_host_options options = {.fd = part->segment,
-                                                 .rank = part->self,
-                                                 .ranks = part->count,
-                                                 .timeout_ns = site->comm->timeout_ns};
+    const struct gw_comm_host_options options =
+        GW_INIT(gw_comm_host_options, .fd = part->segment, .rank = part->self, .ranks = part->count,
+                .timeout_ns = site->comm->timeout_ns);
     int rc =
         has_hosts(part) ? hosts_open(part, child) : site->open_host(&options, child, part->error);
     if (rc == 0)

@@ -15,6 +15,7 @@
 
 #include "gpu/base/reduce.h"
 #include "gpu/host/comm_split.h"
+#include "graph/base/options_read.h"
 #include <assert.h>
 #include <sched.h>
 #include <stdio.h>
@@ -443,12 +444,16 @@ static int processors(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm **comm,
+int gw_comm_open_host(const struct gw_comm_host_options *given, struct gw_comm **comm,
                       struct gw_error *error)
 {
+    struct gw_comm_host_options read;
+    const struct gw_comm_host_options *options = &read;
     struct gw_segment *segment;
     uint32_t absent = GW_COMM_ABSENT;
-    int rc = gw_segment_ref(options->fd, &segment, error);
+    int rc = GW_OPTIONS_READ(&read, given, gw_comm_host_options, error);
+    if (rc == 0)
+        rc = gw_segment_ref(options->fd, &segment, error);
     if (rc < 0)
         return rc;
 

@@ -7,6 +7,8 @@
  * leaders connect in a ring. A connection for a rank that has joined already is refused. */
 #include "gpu/ring/comm_ring.h"
 
+#include "graph/base/options_read.h"
+
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
@@ -414,10 +416,9 @@ static int options_check(const struct gw_comm_hosts_options *options, struct gw_
 static int ring_new(const struct gw_comm_hosts_options *options, struct gw_comm_ring **ring,
                     struct gw_error *error)
 {
-    const struct gw_comm_host_options local = {.fd = options->fd,
-                                               .rank = options->rank - options->first_rank,
-                                               .ranks = options->local_ranks,
-                                               .timeout_ns = options->timeout_ns};
+    const struct gw_comm_host_options local = GW_INIT(
+        gw_comm_host_options, .fd = options->fd, .rank = options->rank - options->first_rank,
+        .ranks = options->local_ranks, .timeout_ns = options->timeout_ns);
     struct gw_comm *host;
     struct gw_comm_ring *self = calloc(1, sizeof *self);
     if (!self)
@@ -477,19 +478,21 @@ static int fail(struct join *join, int rc)
     return rc;
 }
 
-int gw_comm_open_hosts(const struct gw_comm_hosts_options *options, struct gw_comm **comm,
+int gw_comm_open_hosts(const struct gw_comm_hosts_options *given, struct gw_comm **comm,
                        struct gw_error *error)
 {
+    struct gw_comm_hosts_options read;
+    const struct gw_comm_hosts_options *options = &read;
     struct gw_error own;
     struct join join = {.options = options, .error = error ? error : &own, .unreached = -1};
-    int rc = options_check(options, error);
+    int rc = GW_OPTIONS_READ(&read, given, gw_comm_hosts_options, error);
+    if (rc == 0)
+        rc = options_check(options, error);
     if (rc == 0 && options->local_ranks == options->ranks)
-        return gw_comm_open_host(
-            &(const struct gw_comm_host_options){.fd = options->fd,
-                                                 .rank = options->rank,
-                                                 .ranks = options->ranks,
-                                                 .timeout_ns = options->timeout_ns},
-            comm, error);
+        return gw_comm_open_host(GW_COMM_HOST_OPTIONS(.fd = options->fd, .rank = options->rank,
+                                                      .ranks = options->ranks,
+                                                      .timeout_ns = options->timeout_ns),
+                                 comm, error);
     if (rc == 0)
         rc = ring_new(options, &join.self, error);
     if (rc < 0)

@@ -6,6 +6,7 @@
 
 #include "gpu/base/comm_backend.h"
 #include "gpu/train/ddp_agree.h"
+#include "graph/base/options_read.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,8 +157,13 @@ static int ddp_init(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     return rc < 0 ? gw_error_set(error, rc, "ddp: too many parameters") : 0;
 }
 
-int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp, struct gw_error *error)
+int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct gw_error *error)
 {
+    struct gw_ddp_options read;
+    const struct gw_ddp_options *options = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_ddp_options, error);
+    if (rc < 0)
+        return rc;
     if (options->params_count == 0)
         return gw_error_set(error, GW_EINVAL, "ddp: no parameters");
     if (options->stream && options->find_unused)
@@ -167,7 +173,7 @@ int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp, struc
         return gw_error_set(error, GW_ENOMEM, "ddp: out of memory");
 
     void *block;
-    int rc = ddp_init(self, options, error);
+    rc = ddp_init(self, options, error);
     self->reduces = options->stream;
     if (rc == 0 && options->stream && !options->no_overlap)
         rc = gw_comm_stream(self->comm, &self->reduces, error);

@@ -2,9 +2,10 @@
  * stores: struct state_head, then the moments of all tensors. The arithmetic is in float for each
  * element, with coefficients computed in double, and always in the same order. So ranks stay equal
  * bit for bit. */
-#include <gangway/optimizer.h>
+#include "graph/base/options_read.h"
 
 #include <assert.h>
+#include <gangway/optimizer.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,25 +39,6 @@ struct step {
     size_t count;
     float decay;
 };
-
-struct gw_optimizer_options gw_optimizer_sgd(double lr)
-{
-    return (struct gw_optimizer_options){.kind = GW_OPTIMIZER_SGD, .lr = lr};
-}
-
-struct gw_optimizer_options gw_optimizer_adam(double lr)
-{
-    return (struct gw_optimizer_options){
-        .kind = GW_OPTIMIZER_ADAM, .lr = lr, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
-}
-
-struct gw_optimizer_options gw_optimizer_adamw(double lr)
-{
-    struct gw_optimizer_options options = gw_optimizer_adam(lr);
-    options.kind = GW_OPTIMIZER_ADAMW;
-    options.weight_decay = 0.01;
-    return options;
-}
 
 static int options_check(const struct gw_optimizer_options *o, struct gw_error *error)
 {
@@ -96,11 +78,15 @@ static uint32_t moments_of(const struct gw_optimizer_options *options)
     return options->momentum != 0 ? 1 : 0;
 }
 
-int gw_optimizer_new(const struct gw_optimizer_options *options,
+int gw_optimizer_new(const struct gw_optimizer_options *given,
                      const struct gw_optimizer_tensor *tensors, size_t tensors_count,
                      struct gw_optimizer **optimizer, struct gw_error *error)
 {
-    int rc = options_check(options, error);
+    struct gw_optimizer_options read;
+    const struct gw_optimizer_options *options = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_optimizer_options, error);
+    if (rc == 0)
+        rc = options_check(options, error);
     if (rc < 0)
         return rc;
 

@@ -1,9 +1,10 @@
 /* The order of an epoch is one array. It depends only on seed and epoch, so all ranks have the same
  * one. The positions of a rank's samples in it are computed. */
-#include <gangway/sampler.h>
+#include "graph/base/options_read.h"
 
 #include <assert.h>
 #include <gangway/rng.h>
+#include <gangway/sampler.h>
 #include <stdlib.h>
 
 struct gw_sampler {
@@ -13,9 +14,14 @@ struct gw_sampler {
     int64_t order[];
 };
 
-int gw_sampler_new(const struct gw_sampler_options *options, struct gw_sampler **sampler,
+int gw_sampler_new(const struct gw_sampler_options *given, struct gw_sampler **sampler,
                    struct gw_error *error)
 {
+    struct gw_sampler_options read;
+    const struct gw_sampler_options *options = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_sampler_options, error);
+    if (rc < 0)
+        return rc;
     int64_t samples = options->samples;
     int ranks = options->ranks;
     if (ranks < 1 || options->rank < 0 || options->rank >= ranks)

@@ -86,7 +86,8 @@ static void line_print(const struct line *line, int ranks, double us, bool json)
 
 static void rank_run(int fd, int rank, const struct options *options)
 {
-    const struct gw_comm_host_options host = {.fd = fd, .rank = rank, .ranks = options->ranks};
+    const struct gw_comm_host_options host =
+        GW_INIT(gw_comm_host_options, .fd = fd, .rank = rank, .ranks = options->ranks);
     struct gw_comm *comm;
     struct gw_error error;
     timing_must(gw_comm_open_host(&host, &comm, &error), &error);

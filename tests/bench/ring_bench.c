@@ -53,15 +53,10 @@ static int rank_run(const struct options *options, int listener)
     struct gw_error error;
     int fd;
     timing_must(gw_comm_segment_create(1, &fd, &error), &error);
-    const struct gw_comm_hosts_options hosts = {.fd = fd,
-                                                .rank = options->rank,
-                                                .ranks = 2,
-                                                .first_rank = options->rank,
-                                                .local_ranks = 1,
-                                                .attempt = 1,
-                                                .endpoint = options->endpoint,
-                                                .listener = listener,
-                                                .key = options->plain ? NULL : key};
+    const struct gw_comm_hosts_options hosts = GW_INIT(
+        gw_comm_hosts_options, .fd = fd, .rank = options->rank, .ranks = 2,
+        .first_rank = options->rank, .local_ranks = 1, .attempt = 1, .endpoint = options->endpoint,
+        .listener = listener, .key = options->plain ? NULL : key);
     timing_must(gw_comm_open_hosts(&hosts, &comm, &error), &error);
     const double us = median_us(comm, options);
     if (options->rank == 0)

@@ -36,7 +36,8 @@ static void set_environment(int rank)
 /* NCCL over what a world of hosts shares; those have a deadline of their own. */
 static int upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct gw_comm **comm)
 {
-    const struct gw_comm_nccl_options options = {.host = host, .timeout_ns = 120000000000};
+    const struct gw_comm_nccl_options options =
+        GW_INIT(gw_comm_nccl_options, .host = host, .timeout_ns = 120000000000);
     struct gw_error error;
     set_environment(rank);
     int rc = gw_comm_open_nccl(&options, comm, &error);
@@ -52,7 +53,8 @@ static int upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct g
 /* Joining takes seconds, and has a deadline of its own. */
 static int nccl_open(int handle, int rank, int ranks, uint64_t timeout_ns, struct gw_comm **comm)
 {
-    const struct gw_comm_host_options options = {.fd = handle, .rank = rank, .ranks = ranks};
+    const struct gw_comm_host_options options =
+        GW_INIT(gw_comm_host_options, .fd = handle, .rank = rank, .ranks = ranks);
     struct gw_comm *host;
     int rc = gw_comm_open_host(&options, &host, NULL);
     return rc < 0 ? rc : upgrade(host, rank, timeout_ns, comm);

@@ -54,11 +54,9 @@ static int rank_trains(struct world_rank *self)
         {.name = "w", .data = weights, .dtype = GW_DTYPE_F64, .dims = 1, .shape = {30}},
         {.name = "v", .data = weights + 30, .dtype = GW_DTYPE_F64, .dims = 1, .shape = {7}},
     };
-    const struct gw_ddp_options options = {.comm = self->comm,
-                                           .params = params,
-                                           .params_count = 2,
-                                           .first_bucket_bytes = 1,
-                                           .bucket_bytes = 1};
+    const struct gw_ddp_options options =
+        GW_INIT(gw_ddp_options, .comm = self->comm, .params = params, .params_count = 2,
+                .first_bucket_bytes = 1, .bucket_bytes = 1);
     struct gw_ddp *ddp;
     struct gw_error error;
     for (int k = 0; k < FEATURES; k++)

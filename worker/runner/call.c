@@ -43,8 +43,9 @@ static void execute(struct seat *seat)
     struct gw_task *task = &seat->task;
     int rc = 0;
     if (gang->segment >= 0) {
-        const struct gw_comm_host_options options = {
-            .fd = gang->segment, .rank = (int)task->rank, .ranks = (int)task->world};
+        const struct gw_comm_host_options options =
+            GW_INIT(gw_comm_host_options, .fd = gang->segment, .rank = (int)task->rank,
+                    .ranks = (int)task->world);
         rc = gw_comm_open_host(&options, &task->comm, &task->error);
     }
     if (rc == 0)

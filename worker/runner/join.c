@@ -105,16 +105,11 @@ static int open_hosts(struct gw_join *join, const struct gw_msg_gang *gang, uint
     const bool six = strchr(door.address, ':') && door.address[0] != '[';
     (void)snprintf(endpoint, sizeof endpoint, six ? "[%.100s]:%u" : "%.100s:%u", door.address,
                    door.port);
-    const struct gw_comm_hosts_options options = {.fd = join->segment,
-                                                  .rank = (int)rank,
-                                                  .ranks = (int)gang->world,
-                                                  .first_rank = (int)gang->first_rank,
-                                                  .local_ranks = (int)gang->local,
-                                                  .attempt = gang->attempt,
-                                                  .endpoint = endpoint,
-                                                  .listener = join->listener,
-                                                  .key = door.key,
-                                                  .unreached = &join->unreached};
+    const struct gw_comm_hosts_options options =
+        GW_INIT(gw_comm_hosts_options, .fd = join->segment, .rank = (int)rank,
+                .ranks = (int)gang->world, .first_rank = (int)gang->first_rank,
+                .local_ranks = (int)gang->local, .attempt = gang->attempt, .endpoint = endpoint,
+                .listener = join->listener, .key = door.key, .unreached = &join->unreached);
     rc = gw_comm_open_hosts(&options, comm, error);
     explicit_bzero(&door, sizeof door);
     return rc;
@@ -132,7 +127,7 @@ static bool has_own_gpu(void)
  * none. If NCCL is missing on one host, all ranks keep the host backend. */
 static int open_nccl(struct gw_join *join, struct gw_comm **comm, struct gw_error *error)
 {
-    const struct gw_comm_nccl_options options = {.host = *comm};
+    const struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = *comm);
     struct gw_error why;
     struct gw_comm *nccl;
     int rc = gw_comm_open_nccl(&options, &nccl, &why);
@@ -154,8 +149,8 @@ static int open_nccl(struct gw_join *join, struct gw_comm **comm, struct gw_erro
 int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                  struct gw_comm **comm, struct gw_error *error)
 {
-    const struct gw_comm_host_options options = {
-        .fd = join->segment, .rank = (int)rank, .ranks = (int)gang->world};
+    const struct gw_comm_host_options options = GW_INIT(
+        gw_comm_host_options, .fd = join->segment, .rank = (int)rank, .ranks = (int)gang->world);
     struct gw_comm *opened;
     int rc = gang->groups > 1 ? open_hosts(join, gang, rank, &opened, error)
                               : gw_comm_open_host(&options, &opened, error);

@@ -258,7 +258,8 @@ struct gw_comm *gw_task_comm(struct gw_task *task)
     int fd;
     if (task->comm || gw_comm_segment_create(1, &fd, &task->error) < 0)
         return task->comm;
-    const struct gw_comm_host_options options = {.fd = fd, .rank = 0, .ranks = 1};
+    const struct gw_comm_host_options options =
+        GW_INIT(gw_comm_host_options, .fd = fd, .rank = 0, .ranks = 1);
     (void)gw_comm_open_host(&options, &task->comm, &task->error);
     close(fd);
     return task->comm;

@@ -61,7 +61,7 @@ enum gw_reduce {
 };
 
 /* The arguments of one operation. The comment at each function says which fields the function
- * reads. */
+ * reads. This struct and gw_comm_split have no struct_size: they never get another field. */
 struct gw_comm_args {
     const void *send;
     void *recv;
@@ -273,11 +273,13 @@ GW_API int gw_comm_segment_progress(int fd, int rank, struct gw_comm_progress *p
                                     struct gw_error *error);
 
 struct gw_comm_host_options {
+    size_t struct_size;  /* see options.h */
     int fd;              /* the segment; borrowed: the communicator keeps a duplicate */
     int rank;            /* 0 to ranks - 1; GW_EEXIST if this rank has joined the segment before */
     int ranks;           /* the same number as at gw_comm_segment_create, else GW_EMISMATCH */
     uint64_t timeout_ns; /* 0: GW_COMM_TIMEOUT_DEFAULT_NS */
 };
+#define GW_COMM_HOST_OPTIONS(...) GW_POINTER(gw_comm_host_options, __VA_ARGS__)
 
 /* gw_comm_open_host joins the segment as one rank and returns a communicator, which the caller
  * closes with gw_comm_close. It does not wait for the other ranks. Returns GW_ECORRUPT if the
@@ -298,9 +300,10 @@ GW_API int gw_comm_open_host(const struct gw_comm_host_options *options, struct 
  * stops without closing its connections is noticed after about ten seconds. */
 
 struct gw_comm_hosts_options {
-    int fd;           /* segment of this host, made for local_ranks ranks; borrowed */
-    int rank, ranks;  /* rank number and number of ranks in the whole communicator */
-    int first_rank;   /* the lowest rank on this host */
+    size_t struct_size; /* see options.h */
+    int fd;             /* segment of this host, made for local_ranks ranks; borrowed */
+    int rank, ranks;    /* rank number and number of ranks in the whole communicator */
+    int first_rank;     /* the lowest rank on this host */
     int local_ranks;  /* number of ranks on this host: first_rank to first_rank + local_ranks - 1 */
     uint64_t attempt; /* the same on all ranks; a connection with another number is refused */
     const char *endpoint; /* address of rank 0, numeric "HOST:PORT" */
@@ -313,6 +316,7 @@ struct gw_comm_hosts_options {
     int *unreached; /* may be NULL; receives the number of a rank that a rank of this host cannot
                        reach or that does not join */
 };
+#define GW_COMM_HOSTS_OPTIONS(...) GW_POINTER(gw_comm_hosts_options, __VA_ARGS__)
 
 #define GW_COMM_REACH_NS (30ULL * 1000 * 1000 * 1000)
 
@@ -344,11 +348,13 @@ GW_API int gw_comm_open_hosts(const struct gw_comm_hosts_options *options, struc
  * the error. */
 
 struct gw_comm_nccl_options {
+    size_t struct_size;   /* see options.h */
     struct gw_comm *host; /* a communicator of the host backend that nothing else uses.
                              gw_comm_open_nccl takes it over on success */
     int device;           /* CUDA device number of this rank in this process */
     uint64_t timeout_ns;  /* timeout of joining and of operations; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
 };
+#define GW_COMM_NCCL_OPTIONS(...) GW_POINTER(gw_comm_nccl_options, __VA_ARGS__)
 
 /* gw_comm_open_nccl joins with the rank number of `host` and returns a communicator, which the
  * caller closes with gw_comm_close. It is collective: it returns when all ranks have joined.

@@ -47,8 +47,8 @@ enum {
     GW_DDP_BUCKET_BYTES = 25 << 20,
 };
 
-/* One parameter tensor. Its number of elements is the product of shape[0] to shape[dims-1], and
- * must be at least 1. */
+/* One parameter tensor. This struct never gets another field, because it is used in arrays. Its
+ * number of elements is the product of shape[0] to shape[dims-1], and must be at least 1. */
 struct gw_ddp_param {
     const char *name;    /* used in error messages; may be NULL */
     void *data;          /* the values, row-major; gw_ddp_broadcast writes them. Borrowed */
@@ -58,6 +58,7 @@ struct gw_ddp_param {
 };
 
 struct gw_ddp_options {
+    size_t struct_size;                /* see options.h */
     struct gw_comm *comm;              /* borrowed until gw_ddp_close */
     const struct gw_ddp_param *params; /* in the order in which forward uses them; the array is
                                           copied, the data is borrowed */
@@ -76,6 +77,7 @@ struct gw_ddp_options {
                      the parameters are then in device memory. NULL: a gradient is complete when
                      gw_ddp_ready is called */
 };
+#define GW_DDP_OPTIONS(...) GW_POINTER(gw_ddp_options, __VA_ARGS__)
 
 /* gw_ddp_open checks that all ranks have the same parameters, allocates zeroed gradients and copies
  * rank 0's parameters to all ranks. It is collective. If the parameters differ, it returns

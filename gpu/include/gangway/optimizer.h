@@ -14,6 +14,7 @@
 #define GANGWAY_OPTIMIZER_H
 
 #include <gangway/error.h>
+#include <gangway/options.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@ enum gw_optimizer_kind {
 };
 
 struct gw_optimizer_options {
+    size_t struct_size; /* see options.h */
     enum gw_optimizer_kind kind;
     double lr;           /* >= 0 */
     double weight_decay; /* >= 0 */
@@ -42,16 +44,39 @@ struct gw_optimizer_options {
     double eps; /* Adam, AdamW: >= 0 */
 };
 
-/* gw_optimizer_sgd returns options with the learning rate lr; all other fields are 0. */
-GW_API struct gw_optimizer_options gw_optimizer_sgd(double lr);
+/* The next three functions are in this header and not in the library, so that the options have the
+ * size that the program knows.
+ *
+ * gw_optimizer_sgd returns options with the learning rate lr; all other fields are 0. */
+static inline struct gw_optimizer_options gw_optimizer_sgd(double lr)
+{
+    struct gw_optimizer_options options =
+        GW_INIT(gw_optimizer_options, .kind = GW_OPTIMIZER_SGD, .lr = lr);
+    return options;
+}
 
 /* gw_optimizer_adam returns options with beta1 0.9, beta2 0.999, eps 1e-8 and no weight decay. */
-GW_API struct gw_optimizer_options gw_optimizer_adam(double lr);
+static inline struct gw_optimizer_options gw_optimizer_adam(double lr)
+{
+    struct gw_optimizer_options options =
+        GW_INIT(gw_optimizer_options, .kind = GW_OPTIMIZER_ADAM, .lr = lr);
+    options.beta1 = 0.9;
+    options.beta2 = 0.999;
+    options.eps = 1e-8;
+    return options;
+}
 
 /* gw_optimizer_adamw returns the options of gw_optimizer_adam with weight decay 0.01. */
-GW_API struct gw_optimizer_options gw_optimizer_adamw(double lr);
+static inline struct gw_optimizer_options gw_optimizer_adamw(double lr)
+{
+    struct gw_optimizer_options options = gw_optimizer_adam(lr);
+    options.kind = GW_OPTIMIZER_ADAMW;
+    options.weight_decay = 0.01;
+    return options;
+}
 
-/* One parameter tensor. The memory belongs to the caller and must outlive the optimizer. */
+/* One parameter tensor. This struct never gets another field, because it is used in arrays. The
+ * memory belongs to the caller and must outlive the optimizer. */
 struct gw_optimizer_tensor {
     float *data;           /* [count], changed by each step */
     const float *gradient; /* [count], read by each step; for example a result of gw_ddp_gradient */

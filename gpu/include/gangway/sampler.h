@@ -16,7 +16,9 @@
 #define GANGWAY_SAMPLER_H
 
 #include <gangway/error.h>
+#include <gangway/options.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -26,13 +28,15 @@ extern "C" {
 struct gw_sampler;
 
 struct gw_sampler_options {
-    int64_t samples; /* number of samples in the data set; at least 1 */
-    int rank;        /* 0 to ranks - 1 */
+    size_t struct_size; /* see options.h */
+    int64_t samples;    /* number of samples in the data set; at least 1 */
+    int rank;           /* 0 to ranks - 1 */
     int ranks;
     uint64_t seed;  /* the same on all ranks */
     bool in_order;  /* no shuffling */
     bool drop_last; /* requires samples >= ranks */
 };
+#define GW_SAMPLER_OPTIONS(...) GW_POINTER(gw_sampler_options, __VA_ARGS__)
 
 /* gw_sampler_new returns a sampler at epoch 0, which the caller frees with gw_sampler_free. It uses
  * 8 bytes of memory per sample. Returns GW_EINVAL if an option is out of range. */

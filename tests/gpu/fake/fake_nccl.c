@@ -220,8 +220,8 @@ static void try_to_join(ncclComm_t comm)
     int fd = has_fault("init-hangs") ? -1 : open(comm->path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return;
-    const struct gw_comm_host_options options = {
-        .fd = fd, .rank = comm->rank, .ranks = comm->ranks};
+    const struct gw_comm_host_options options =
+        GW_INIT(gw_comm_host_options, .fd = fd, .rank = comm->rank, .ranks = comm->ranks);
     if (gw_comm_open_host(&options, &comm->joined, NULL) < 0) {
         comm->joined = NULL;
         close(fd);

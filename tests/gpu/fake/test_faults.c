@@ -19,8 +19,8 @@
 static int join_alone(uint64_t timeout_ns, struct gw_comm **comm, struct gw_error *error)
 {
     int fd;
-    struct gw_comm_nccl_options options = {.timeout_ns = timeout_ns};
-    const struct gw_comm_host_options host = {.ranks = 1};
+    struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .timeout_ns = timeout_ns);
+    const struct gw_comm_host_options host = GW_INIT(gw_comm_host_options, .ranks = 1);
     struct gw_comm_host_options with = host;
     assert_int_equal(gw_comm_segment_create(1, &fd, NULL), 0);
     with.fd = fd;
@@ -218,7 +218,7 @@ static void nccl_join_without_a_gpu_returns_enotsup(void **state)
 /* One rank without a GPU: all are told, and go on without NCCL. */
 static int rank_without(struct world_rank *self)
 {
-    struct gw_comm_nccl_options options = {.host = self->comm};
+    struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = self->comm);
     struct gw_comm *comm;
     struct gw_error error;
     if (self->rank == 1)
@@ -232,7 +232,7 @@ static int rank_without(struct world_rank *self)
 /* Two ranks of one host on one GPU: NCCL says so in the background, after all have joined. */
 static int rank_duplicate(struct world_rank *self)
 {
-    struct gw_comm_nccl_options options = {.host = self->comm};
+    struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = self->comm);
     struct gw_comm *comm;
     struct gw_error error;
     RANK_CHECK_RC(gw_comm_open_nccl(&options, &comm, &error), GW_EABORTED);

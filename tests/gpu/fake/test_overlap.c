@@ -85,13 +85,10 @@ static int ddp_open(struct world_rank *self, cudaStream_t stream, bool no_overla
         if (gw_comm_alloc(self->comm, COUNT * sizeof(float), &params[i].data, &error) < 0)
             return error.code;
     }
-    const struct gw_ddp_options options = {.comm = self->comm,
-                                           .params = params,
-                                           .params_count = PARAMS,
-                                           .first_bucket_bytes = 1, /* a bucket a parameter */
-                                           .bucket_bytes = 1,
-                                           .stream = stream,
-                                           .no_overlap = no_overlap};
+    const struct gw_ddp_options options =
+        GW_INIT(gw_ddp_options, .comm = self->comm, .params = params, .params_count = PARAMS,
+                .first_bucket_bytes = 1, /* a bucket a parameter */
+                .bucket_bytes = 1, .stream = stream, .no_overlap = no_overlap);
     int rc = gw_ddp_open(&options, ddp, &error);
     if (rc < 0)
         (void)fprintf(stderr, "%s\n", error.text);

@@ -165,7 +165,8 @@ static struct gw_comm *open_alone(void)
     struct gw_comm *comm;
     int fd;
     assert_int_equal(gw_comm_segment_create(1, &fd, NULL), 0);
-    const struct gw_comm_host_options options = {.fd = fd, .rank = 0, .ranks = 1};
+    const struct gw_comm_host_options options =
+        GW_INIT(gw_comm_host_options, .fd = fd, .rank = 0, .ranks = 1);
     assert_int_equal(gw_comm_open_host(&options, &comm, NULL), 0);
     comm_host_hooks.destroy(fd);
     return comm;

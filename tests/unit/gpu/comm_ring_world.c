@@ -43,18 +43,11 @@ static int ring_open_rank(int handle, int rank, int ranks, uint64_t timeout_ns,
     struct gw_error error;
     while (ring.first[host + 1] <= rank)
         host++;
-    const struct gw_comm_hosts_options options = {
-        .fd = ring.segment[host],
-        .rank = rank,
-        .ranks = ranks,
-        .first_rank = ring.first[host],
-        .local_ranks = ring.first[host + 1] - ring.first[host],
-        .attempt = 7,
-        .endpoint = ring.endpoint,
-        .listener = ring.listener,
-        .key = ranks % 2 ? ring.key : NULL,
-        .timeout_ns = 60000000000,
-    };
+    const struct gw_comm_hosts_options options = GW_INIT(
+        gw_comm_hosts_options, .fd = ring.segment[host], .rank = rank, .ranks = ranks,
+        .first_rank = ring.first[host], .local_ranks = ring.first[host + 1] - ring.first[host],
+        .attempt = 7, .endpoint = ring.endpoint, .listener = ring.listener,
+        .key = ranks % 2 ? ring.key : NULL, .timeout_ns = 60000000000);
     int rc = gw_comm_open_hosts(&options, comm, &error);
     if (rc == 0)
         gw_comm_set_timeout(*comm, timeout_ns);

@@ -14,8 +14,8 @@ static int host_create(int ranks, int *handle)
 
 static int host_open(int handle, int rank, int ranks, uint64_t timeout_ns, struct gw_comm **comm)
 {
-    const struct gw_comm_host_options options = {
-        .fd = handle, .rank = rank, .ranks = ranks, .timeout_ns = timeout_ns};
+    const struct gw_comm_host_options options = GW_INIT(
+        gw_comm_host_options, .fd = handle, .rank = rank, .ranks = ranks, .timeout_ns = timeout_ns);
     return gw_comm_open_host(&options, comm, NULL);
 }
 

@@ -69,18 +69,11 @@ static void hall_init(struct hall *hall, int ranks)
         hall->seats[i].number = i;
         hall->seats[i].end = hall->ends[1];
         assert_int_equal(gw_comm_segment_create(1, &fd, NULL), 0);
-        hall->seats[i].options = (struct gw_comm_hosts_options){
-            .fd = fd,
-            .rank = i < ranks ? i : ranks - 1,
-            .ranks = ranks,
-            .first_rank = i < ranks ? i : ranks - 1,
-            .local_ranks = 1,
-            .attempt = 40,
-            .endpoint = hall->endpoint,
-            .listener = hall->listener,
-            .key = hall->key,
-            .timeout_ns = LONG_S * 1000000000ULL,
-        };
+        hall->seats[i].options = (struct gw_comm_hosts_options)GW_INIT(
+            gw_comm_hosts_options, .fd = fd, .rank = i < ranks ? i : ranks - 1, .ranks = ranks,
+            .first_rank = i < ranks ? i : ranks - 1, .local_ranks = 1, .attempt = 40,
+            .endpoint = hall->endpoint, .listener = hall->listener, .key = hall->key,
+            .timeout_ns = LONG_S * 1000000000ULL);
     }
 }
 

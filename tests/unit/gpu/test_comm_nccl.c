@@ -14,9 +14,10 @@ static void nccl_open_without_a_gpu_reports_missing_parts(void **state)
     struct gw_comm *comm = NULL, *host;
     int fd;
     assert_int_equal(gw_comm_segment_create(1, &fd, &error), 0);
-    const struct gw_comm_host_options host_options = {.fd = fd, .ranks = 1};
+    const struct gw_comm_host_options host_options =
+        GW_INIT(gw_comm_host_options, .fd = fd, .ranks = 1);
     assert_int_equal(gw_comm_open_host(&host_options, &host, &error), 0);
-    const struct gw_comm_nccl_options options = {.host = host};
+    const struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = host);
     for (int i = 0; i < 2; i++) { /* also the second time */
         error.text[0] = '\0';
         assert_int_equal(gw_comm_open_nccl(&options, &comm, &error), GW_ENOTSUP);

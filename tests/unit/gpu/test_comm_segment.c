@@ -20,7 +20,8 @@ static void segment_refuses_wrong_ranks_and_reports_an_abort(void **state)
     assert_int_equal(gw_comm_segment_create(GW_COMM_HOST_RANKS_MAX + 1, &fd, &error), GW_EINVAL);
     assert_int_equal(gw_comm_segment_create(2, &fd, &error), 0);
 
-    struct gw_comm_host_options options = {.fd = fd, .rank = 0, .ranks = 2};
+    struct gw_comm_host_options options =
+        GW_INIT(gw_comm_host_options, .fd = fd, .rank = 0, .ranks = 2);
     assert_int_equal(gw_comm_open_host(&options, &comm, &error), 0);
     assert_int_equal(gw_comm_open_host(&options, &again, &error), GW_EEXIST);
     options.rank = 2;

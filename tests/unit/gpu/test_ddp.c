@@ -67,13 +67,10 @@ static bool gradient_is(struct gw_ddp *ddp, const struct gw_ddp_param *params, s
 
 static struct gw_ddp_options options_of(struct world_rank *self, const struct gw_ddp_param *params)
 {
-    return (struct gw_ddp_options){
-        .comm = self->comm,
-        .params = params,
-        .params_count = PARAMS,
+    return (struct gw_ddp_options)GW_INIT(
+        gw_ddp_options, .comm = self->comm, .params = params, .params_count = PARAMS,
         .first_bucket_bytes = 400, /* dense (400 bytes) alone; then lstm.b and lstm.w; then embed */
-        .bucket_bytes = 600,
-    };
+        .bucket_bytes = 600);
 }
 
 /* The mean over ranks of (rank + 1) * factor. */
@@ -347,8 +344,9 @@ static int rank_limits(struct world_rank *self)
                                           .dtype = GW_DTYPE_BF16,
                                           .dims = 1,
                                           .shape = {1 << 19}}; /* 1 MiB each */
-    const struct gw_ddp_options options = {
-        .comm = self->comm, .params = params, .params_count = 40, .no_broadcast = true};
+    const struct gw_ddp_options options =
+        GW_INIT(gw_ddp_options, .comm = self->comm, .params = params, .params_count = 40,
+                .no_broadcast = true);
     RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
     RANK_CHECK(gw_ddp_buckets(ddp) == 3);
     for (size_t i = 0; i < 40; i++)

@@ -171,7 +171,7 @@ static void refuse(struct gw_optimizer_options options)
 static void optimizer_refuses_invalid_options(void **state)
 {
     const struct gw_optimizer_options sgd = gw_optimizer_sgd(0.1), adam = gw_optimizer_adam(0.1);
-    struct gw_optimizer_options options = {.lr = 1};
+    struct gw_optimizer_options options = GW_INIT(gw_optimizer_options, .lr = 1);
     refuse(options);
     refuse(gw_optimizer_sgd(-1));
     refuse(gw_optimizer_sgd(NAN));

@@ -22,12 +22,8 @@ static void check_partition(int64_t samples, int ranks, bool drop_last, bool in_
     assert_non_null(seen);
     for (int rank = 0; rank < ranks; rank++) {
         struct gw_sampler *sampler =
-            sampler_of(&(const struct gw_sampler_options){.samples = samples,
-                                                          .rank = rank,
-                                                          .ranks = ranks,
-                                                          .seed = 3,
-                                                          .drop_last = drop_last,
-                                                          .in_order = in_order});
+            sampler_of(GW_SAMPLER_OPTIONS(.samples = samples, .rank = rank, .ranks = ranks,
+                                          .seed = 3, .drop_last = drop_last, .in_order = in_order));
         gw_sampler_set_epoch(sampler, 5);
         assert_int_equal(gw_sampler_count(sampler), each);
         for (int64_t i = 0; i < each; i++) {
@@ -74,8 +70,9 @@ static void sampler_resumes_an_epoch_on_another_number_of_ranks(void **state)
             int ranks = worlds[w][part];
             int64_t now = 0;
             for (int rank = 0; rank < ranks; rank++) {
-                struct gw_sampler *sampler = sampler_of(&(const struct gw_sampler_options){
-                    .samples = SAMPLES, .rank = rank, .ranks = ranks, .seed = 9});
+                struct gw_sampler *sampler =
+                    sampler_of(GW_SAMPLER_OPTIONS(.samples = SAMPLES, .rank = rank, .ranks = ranks,
+                                                  .seed = 9));
                 gw_sampler_set_epoch(sampler, 2);
                 gw_sampler_skip(sampler, taken);
                 int64_t count = part == 0 ? EACH : gw_sampler_count(sampler);
@@ -92,7 +89,7 @@ static void sampler_resumes_an_epoch_on_another_number_of_ranks(void **state)
             assert_int_equal(seen[i], 1);
     }
     struct gw_sampler *sampler =
-        sampler_of(&(const struct gw_sampler_options){.samples = 4, .ranks = 2, .drop_last = true});
+        sampler_of(GW_SAMPLER_OPTIONS(.samples = 4, .ranks = 2, .drop_last = true));
     gw_sampler_skip(sampler, 3);
     assert_int_equal(gw_sampler_count(sampler), 0);
     gw_sampler_skip(sampler, 9);
@@ -103,7 +100,7 @@ static void sampler_resumes_an_epoch_on_another_number_of_ranks(void **state)
 static void order_of(uint64_t seed, uint64_t epoch, int64_t order[50])
 {
     struct gw_sampler *sampler =
-        sampler_of(&(const struct gw_sampler_options){.samples = 50, .ranks = 1, .seed = seed});
+        sampler_of(GW_SAMPLER_OPTIONS(.samples = 50, .ranks = 1, .seed = seed));
     gw_sampler_set_epoch(sampler, 99); /* the earlier state does not matter */
     gw_sampler_set_epoch(sampler, epoch);
     for (int64_t i = 0; i < 50; i++)
@@ -131,17 +128,18 @@ static void sampler_order_depends_only_on_seed_and_epoch(void **state)
 static void sampler_refuses_invalid_options(void **state)
 {
     static const struct gw_sampler_options bad[] = {
-        {.samples = 0, .ranks = 1},
-        {.samples = 5, .ranks = 0},
-        {.samples = 5, .rank = 2, .ranks = 2},
-        {.samples = 5, .rank = -1, .ranks = 2},
-        {.samples = 2, .ranks = 3, .drop_last = true},
+        GW_INIT(gw_sampler_options, .samples = 0, .ranks = 1),
+        GW_INIT(gw_sampler_options, .samples = 5, .ranks = 0),
+        GW_INIT(gw_sampler_options, .samples = 5, .rank = 2, .ranks = 2),
+        GW_INIT(gw_sampler_options, .samples = 5, .rank = -1, .ranks = 2),
+        GW_INIT(gw_sampler_options, .samples = 2, .ranks = 3, .drop_last = true),
     };
     struct gw_sampler *sampler;
     struct gw_error error;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(gw_sampler_new(&bad[i], &sampler, &error), GW_EINVAL);
-    const struct gw_sampler_options huge = {.samples = INT64_MAX, .ranks = 1};
+    const struct gw_sampler_options huge =
+        GW_INIT(gw_sampler_options, .samples = INT64_MAX, .ranks = 1);
     assert_int_equal(gw_sampler_new(&huge, &sampler, &error), GW_ENOMEM);
     gw_sampler_free(NULL);
 }

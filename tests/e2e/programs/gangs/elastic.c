@@ -52,9 +52,8 @@ static int64_t add_samples(struct gw_task *task, int64_t taken, int64_t *sum)
 {
     struct gw_sampler *sampler;
     int64_t each = A_STEP / gw_task_world(task);
-    if (gw_sampler_new(&(const struct gw_sampler_options){.samples = SAMPLES,
-                                                          .rank = (int)gw_task_rank(task),
-                                                          .ranks = (int)gw_task_world(task)},
+    if (gw_sampler_new(GW_SAMPLER_OPTIONS(.samples = SAMPLES, .rank = (int)gw_task_rank(task),
+                                          .ranks = (int)gw_task_world(task)),
                        &sampler, gw_task_error(task)) < 0)
         return GW_ENOMEM;
     gw_sampler_skip(sampler, taken);
