@@ -56,12 +56,14 @@ struct gw_actor;
 
 struct gw_actor_options {
     size_t struct_size; /* see options.h */
-    const char *name;   /* name for gw_actor_find; unique among the user's living actors; copied */
+    const char *name;   /* name by which gw_actor_find finds the actor; no other living actor of
+                           this user may have it; copied */
     uint32_t restarts;  /* how often a dead actor may be made again, at most 255 */
     const struct gw_task_options *task; /* of the actor's task; no `ranks`; NULL: 1 slot */
 };
 
-/* GW_ACTOR(.name = "counter") builds actor options inside a call (options.h). */
+/* GW_ACTOR builds the options of an actor inside a call, for example GW_ACTOR(.name = "counter");
+ * see options.h. */
 #define GW_ACTOR(...) GW_POINTER(gw_actor_options, __VA_ARGS__)
 
 /* gw_actor_new(client, function, options, GW_ARGS(arguments...), &actor, &error) submits the task

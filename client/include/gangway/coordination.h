@@ -93,7 +93,8 @@ GW_API int gw_event_wait(struct gw_client *client, const char *name, uint64_t ti
 
 struct gw_variable {
     struct gw_value *value;
-    uint64_t version; /* starts at 1 and grows with every set; 0: there is no value yet */
+    uint64_t version; /* version of the value: 1 for the first value, and larger after every
+                         gw_variable_set; 0: the variable has no value yet */
 };
 
 /* gw_variable_set sets the variable. gw_variable_replace sets it only if its version is still

@@ -52,9 +52,9 @@ struct gw_client_options {
     const char *resources; /* resources that a private cluster's first worker offers, for example
                               "license=1,tape=2"; tasks ask for them with gw_task_options.resources;
                               NULL: none */
-    const char *peers; /* an address of this host. The workers of a private cluster then exchange
-                          results through this address by TLS, as between hosts; NULL: the workers
-                          pass file descriptors */
+    const char *peers; /* an address of this host, through which the workers of a private cluster
+                          exchange results by TLS, as workers on several hosts do; NULL: they pass
+                          file descriptors to each other, which is faster */
     /* Memory limit of all workers of a private cluster together; 0: the memory of the machine, or
      * of its cgroup. Above 0.6 of the limit the workers write results to disk. Above 0.8 no new
      * task starts. Above 0.95 the largest process is killed. */
@@ -72,9 +72,9 @@ struct gw_client_options {
      * coordination, tasks with files, more than 256 large scattered values, and submissions of more
      * than 1 GiB in all. */
     uint64_t reconnect_ns;
-    bool no_reconnect; /* do not reconnect: unfinished work fails with GW_ECLOSED if the connection
-                          ends */
-    bool must_exist;   /* never start a private cluster: fail with GW_ENOSCHEDULER */
+    bool no_reconnect;    /* true: if the connection to the scheduler ends, do not reconnect:
+                             unfinished work fails with GW_ECLOSED */
+    bool must_exist;      /* never start a private cluster: fail with GW_ENOSCHEDULER */
     bool private_cluster; /* always start a private cluster */
     /* Whether the output of functions in this client's attached jobs is printed here too. 1: yes;
      * -1: no; 0: yes if this client starts a private cluster and standard output is a terminal.
@@ -129,8 +129,8 @@ struct gw_submit_options {
     bool detached;    /* the job goes on when this client ends */
     const uint64_t *after; /* job numbers: no task starts before all these jobs have ended */
     size_t after_count;
-    bool after_any; /* start also if one of these jobs failed; false: the job then fails with
-                       GW_EDEPENDENCY */
+    bool after_any; /* true: start the job even if one of the jobs in `after` failed; false: the
+                       job then fails with GW_EDEPENDENCY */
     /* An idempotency key of a detached job, at most 255 bytes, chosen by the caller; NULL: none.
      * While the cluster knows a job of this user with this key, a second submission returns that
      * job's number and starts nothing. Its futures then fail with GW_EEXIST; use gw_job_wait to
@@ -142,9 +142,11 @@ GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *grap
                                  const struct gw_submit_options *options, const gw_node *nodes,
                                  size_t count, struct gw_future **futures, struct gw_error *error);
 
-/* How much of a task's files (gw_task_options.files) has been sent to the cluster. */
+/* struct gw_shipping says how much of the files of a submission's tasks (gw_task_options.files)
+ * the client has sent to the cluster. */
 struct gw_shipping {
-    bool reading; /* the files are still being read: total_bytes is unknown, and 0 */
+    bool reading; /* true: the client still reads the files, so total_bytes is not known yet and is
+                     0 */
     uint64_t done_bytes, total_bytes;
 };
 
@@ -203,8 +205,8 @@ struct gw_map_call {
     size_t arg_count;
     int (*make_args)(size_t i, struct gw_value **args, void *arg);
     void *arg;
-    struct gw_graph *graph; /* the graph in which make_args makes references; NULL: the arguments
-                               hold no references */
+    struct gw_graph *graph; /* the graph in which make_args makes references to results; NULL: no
+                               argument is a reference */
 };
 #define GW_MAP_CALL(...) GW_POINTER(gw_map_call, __VA_ARGS__)
 GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
@@ -493,8 +495,8 @@ struct gw_log_request {
     uint64_t job;
     uint32_t index;
     uint64_t attempt; /* 0: the latest attempt */
-    uint64_t after; /* if attempt is 0: read the next attempt after this one (1: the first); 0: the
-                       latest */
+    uint64_t after;   /* only if `attempt` is 0: the number of an attempt; the output of the next
+                         attempt after it is read. 0: the output of the latest attempt */
     uint32_t rank;
     uint32_t stream; /* 1: standard output; 2: standard error */
     uint64_t offset;
@@ -509,7 +511,8 @@ struct gw_log_chunk {
     uint64_t next_offset;
     bool end;                   /* the attempt has ended, and this is the last chunk */
     char note[GW_LOG_NOTE_MAX]; /* with `end`: why some output may be missing, or empty */
-    uint64_t left_out; /* number of bytes before this data that were printed but not stored */
+    uint64_t left_out; /* number of bytes that the task printed before this data and that were not
+                          stored */
 };
 GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                       struct gw_log_chunk *chunk, struct gw_error *error);

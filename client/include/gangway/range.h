@@ -34,8 +34,9 @@ struct gw_range {
     size_t struct_size;                    /* see options.h */
     const struct gw_function *function;    /* its arguments: number, `arguments`, `inputs` */
     const struct gw_command *command;      /* or a command: {index} in its words is the number */
-    const struct gw_task_options *options; /* options of each task; may be NULL; `name` is the
-                                              job's; `ranks` and `pure` are not allowed */
+    const struct gw_task_options *options; /* the options of each task of the range; may be NULL;
+                                              `name` becomes the name of the job; `ranks` and
+                                              `pure` are not allowed */
     int64_t begin, end, step;
     struct gw_value *const *arguments; /* the same for all tasks; no references; 64 KiB in all */
     size_t argument_count;
@@ -44,10 +45,12 @@ struct gw_range {
     uint32_t limit;        /* number of tasks that may run at once; 0: no limit */
     uint32_t ahead;        /* number of results that may wait for gw_range_next; 0: 65,536 */
     bool discard_results;  /* do not keep results; use gw_range_wait to wait for the end */
-    bool stop_at_failure;  /* the first task that fails after its last retry cancels the other tasks
-                            */
-    bool detached;         /* the range goes on when this client ends; needs discard_results */
-    const uint64_t *after; /* `after`, `after_count` and `after_any`: see gw_submit_options */
+    bool stop_at_failure;  /* true: if a task fails and has no retry left, the other tasks of the
+                              range are cancelled */
+    bool detached;         /* true: the range goes on after this client has ended; discard_results
+                              must also be set */
+    const uint64_t *after; /* the jobs that must end before the range starts: `after`,
+                              `after_count` and `after_any` are as in gw_submit_options */
     size_t after_count;
     bool after_any;
     const char *key; /* idempotency key of a detached range: see gw_submit_options */
@@ -71,7 +74,8 @@ GW_API void gw_range_close(struct gw_range_run *run);
  * result (unref it). If the task failed, value is NULL, and error is the first cause. */
 struct gw_range_result {
     int64_t number;
-    uint32_t index; /* index of the number in the range, from 0; also the task's index in the job */
+    uint32_t index; /* index of the task in the job, which is also the index of its number in the
+                       range; from 0 */
     struct gw_value *value;
     struct gw_error error;
     int exit_code; /* exit code of a command that failed (128 + the number of a signal), else 0 */

@@ -29,9 +29,10 @@ struct gw_future;
 
 struct gw_replicate_options {
     size_t struct_size; /* see options.h */
-    uint32_t copies; /* number of workers that shall have a copy, including those that already have
-                        one; 0: all */
-    const char *workers; /* names of workers or hosts, "a,b": use only these; NULL: all workers */
+    uint32_t copies; /* number of workers that have a copy in the end, including those that already
+                        have one; 0: all workers */
+    const char *workers; /* names of workers or hosts, for example "a,b": copies are made only
+                            there; NULL: on any worker */
 };
 #define GW_REPLICATE_OPTIONS(...) GW_POINTER(gw_replicate_options, __VA_ARGS__)
 

@@ -29,21 +29,24 @@ struct gw_tunnel_options {
     uint64_t job;
     uint32_t index;          /* index of the task in the job */
     uint32_t rank;           /* rank of a gang; 0 for an ordinary task */
-    const char *const *argv; /* command of a new process, NULL-terminated; the words {pid} and
-                                {rank} become those of the rank; NULL: use `port` */
+    const char *const *argv; /* words of the command to start, ended by NULL; {pid} and {rank} in
+                                them are replaced by the process id and the number of the rank;
+                                NULL: connect to `port` instead */
     uint16_t port;           /* a port on the loopback interface of the rank's host */
-    uint16_t rows,
-        columns; /* size of the process's terminal; 0: the process gets pipes and no terminal */
-    bool wait;   /* true: wait until the task runs; false: fail with GW_EAGAIN if it does not run */
-    bool left;   /* the task has ended: start the process in the folder that the task left */
-    bool input;  /* use no argv: the tunnel leads to the standard input of a command with the option
-                    `input` (graph.h), once for each attempt. gw_tunnel_end ends the input. A read
-                    fails when the attempt has ended */
-    bool checkpoint; /* start the process in the task's checkpoint folder on that rank's host; the
-                        task may have ended. If argv is empty, gw_tunnel_open only asks whether the
-                        folder has files. GW_ENOENT: the folder is empty. GW_EEXIST: an earlier rank
-                        uses the same worker, and so the same folder; or argv is empty and the
-                        folder has files */
+    uint16_t rows, columns;  /* rows and columns of the terminal that the new process gets; 0: the
+                                process gets  pipes instead of a terminal */
+    bool wait;  /* true: wait until the task runs; false: fail with GW_EAGAIN if it does not run */
+    bool left;  /* true: the task has ended; start the process in the working folder that remains
+                   of the task */
+    bool input; /* true: what is written to the tunnel becomes the standard input of the task, a
+                   command with the option `input` (graph.h). argv is not used. Each attempt
+                   accepts one such tunnel. gw_tunnel_end ends the input. A read fails when the
+                   attempt has ended */
+    bool checkpoint; /* true: start the process in the task's checkpoint folder on the host of
+                        `rank`; the task may have ended. If argv is empty, gw_tunnel_open only asks
+                        whether the folder has files. GW_ENOENT: the folder is empty. GW_EEXIST: an
+                        earlier rank uses the same worker, and so the same folder; or argv is empty
+                        and the folder has files */
 };
 #define GW_TUNNEL_OPTIONS(...) GW_POINTER(gw_tunnel_options, __VA_ARGS__)
 

@@ -56,8 +56,9 @@ enum gw_reduce {
     GW_REDUCE_PROD = 1,
     GW_REDUCE_MIN = 2,
     GW_REDUCE_MAX = 3,
-    GW_REDUCE_AVG = 4, /* floats: each element is multiplied by 1/size, then summed. Integers:
-                          summed, then divided, rounded towards zero (as ncclAvg does) */
+    GW_REDUCE_AVG = 4, /* the average. Floats: each element is multiplied by 1/size, then the
+                          products are summed. Integers: the elements are summed, then the sum is
+                          divided and rounded towards zero (as ncclAvg does) */
 };
 
 /* The arguments of one operation. The comment at each function says which fields the function
@@ -68,11 +69,13 @@ struct gw_comm_args {
     size_t count;          /* number of elements; its exact meaning is at each function */
     enum gw_dtype dtype;   /* element type of send and recv */
     enum gw_reduce reduce; /* read by all_reduce and reduce_scatter */
-    int root;              /* broadcast: the rank that sends; send and recv: the other rank */
-    void *stream; /* NULL: the call blocks; else a stream of the backend (a cudaStream_t) */
+    int root;              /* for broadcast, the rank that sends; for send and recv, the other rank
+                              of the pair */
+    void *stream; /* the stream on which the operation is enqueued (for NCCL a cudaStream_t); NULL:
+                     the call blocks */
 };
 
-/* The part of a split that this rank chooses. See gw_comm_split. */
+/* The choice of one rank in gw_comm_split: the part of the communicator that this rank joins. */
 struct gw_comm_split {
     int colour; /* ranks of the same colour form one part; negative: this rank joins no part */
     int key;    /* ranks of a part are numbered by key; equal keys keep the order of the parent */
@@ -260,9 +263,10 @@ enum gw_comm_presence {
 
 struct gw_comm_progress {
     enum gw_comm_presence presence;
-    uint64_t begun; /* number of operations of comm.h that this rank has begun, on any backend */
-    const char *operation; /* name of the running operation, such as "all_reduce"; NULL: no
-                              operation runs. Static */
+    uint64_t begun; /* number of operations of this header that the rank has begun, counted over
+                       all backends */
+    const char *operation; /* name of the operation that the rank executes now, for example
+                              "all_reduce" (a static string); NULL: the rank executes none */
 };
 
 /* gw_comm_segment_progress reads the progress of a rank (a rank number in the segment). Any process
@@ -275,8 +279,10 @@ GW_API int gw_comm_segment_progress(int fd, int rank, struct gw_comm_progress *p
 struct gw_comm_host_options {
     size_t struct_size;  /* see options.h */
     int fd;              /* the segment; borrowed: the communicator keeps a duplicate */
-    int rank;            /* 0 to ranks - 1; GW_EEXIST if this rank has joined the segment before */
-    int ranks;           /* the same number as at gw_comm_segment_create, else GW_EMISMATCH */
+    int rank;            /* number of this rank, 0 to ranks - 1; if this rank has joined the
+                            segment before, the call returns GW_EEXIST */
+    int ranks;           /* number of ranks, as passed to gw_comm_segment_create; another number
+                            returns GW_EMISMATCH */
     uint64_t timeout_ns; /* 0: GW_COMM_TIMEOUT_DEFAULT_NS */
 };
 #define GW_COMM_HOST_OPTIONS(...) GW_POINTER(gw_comm_host_options, __VA_ARGS__)
@@ -305,16 +311,17 @@ struct gw_comm_hosts_options {
     int rank, ranks;    /* rank number and number of ranks in the whole communicator */
     int first_rank;     /* the lowest rank on this host */
     int local_ranks;  /* number of ranks on this host: first_rank to first_rank + local_ranks - 1 */
-    uint64_t attempt; /* the same on all ranks; a connection with another number is refused */
+    uint64_t attempt; /* a number that must be the same on all ranks: a rank refuses a connection
+                         from a rank with another number */
     const char *endpoint; /* address of rank 0, numeric "HOST:PORT" */
-    int listener; /* rank 0: a socket that listens at `endpoint`; borrowed. Other ranks do not read
-                     this field */
-    const uint8_t *key;  /* 32 bytes, the same on all ranks: all connections use TLS 1.3 with this
-                            key. NULL: plain TCP without authentication */
-    uint64_t timeout_ns; /* also limits joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS. Connecting to
-                            another rank is tried for at most GW_COMM_REACH_NS */
-    int *unreached; /* may be NULL; receives the number of a rank that a rank of this host cannot
-                       reach or that does not join */
+    int listener;         /* used only by rank 0: a socket that listens at `endpoint`; borrowed */
+    const uint8_t *key;   /* a secret key of 32 bytes, the same on all ranks: all connections use
+                             TLS 1.3 with this key. NULL: the connections are plain TCP without
+                             authentication */
+    uint64_t timeout_ns;  /* time limit of operations and of joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS.
+                             A rank tries to connect to another one for at most GW_COMM_REACH_NS */
+    int *unreached; /* may be NULL; on failure it receives the number of a rank that did not join,
+                       or that a rank of this host cannot reach */
 };
 #define GW_COMM_HOSTS_OPTIONS(...) GW_POINTER(gw_comm_hosts_options, __VA_ARGS__)
 
@@ -352,7 +359,8 @@ struct gw_comm_nccl_options {
     struct gw_comm *host; /* a communicator of the host backend that nothing else uses.
                              gw_comm_open_nccl takes it over on success */
     int device;           /* CUDA device number of this rank in this process */
-    uint64_t timeout_ns;  /* timeout of joining and of operations; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
+    uint64_t timeout_ns;  /* time limit of joining and of later operations, in nanoseconds; 0:
+                             GW_COMM_TIMEOUT_DEFAULT_NS */
 };
 #define GW_COMM_NCCL_OPTIONS(...) GW_POINTER(gw_comm_nccl_options, __VA_ARGS__)
 

@@ -42,7 +42,8 @@ struct gw_ddp;
 
 enum {
     GW_DDP_DIMS_MAX = 8,
-    GW_DDP_NAME_MAX = 64, /* including the terminating NUL; longer names are cut in messages */
+    GW_DDP_NAME_MAX = 64, /* most bytes of a parameter's name in an error message, with the
+                             terminating NUL; a longer name is cut */
     GW_DDP_FIRST_BUCKET_BYTES = 1 << 20,
     GW_DDP_BUCKET_BYTES = 25 << 20,
 };
@@ -51,7 +52,8 @@ enum {
  * number of elements is the product of shape[0] to shape[dims-1], and must be at least 1. */
 struct gw_ddp_param {
     const char *name;    /* used in error messages; may be NULL */
-    void *data;          /* the values, row-major; gw_ddp_broadcast writes them. Borrowed */
+    void *data;          /* the values of the parameter, in row-major order; borrowed.
+                            gw_ddp_broadcast changes them */
     enum gw_dtype dtype; /* F32, F64, BF16 or F16; the gradient has the same type */
     int dims;            /* 1 to GW_DDP_DIMS_MAX */
     size_t shape[GW_DDP_DIMS_MAX];
@@ -60,8 +62,9 @@ struct gw_ddp_param {
 struct gw_ddp_options {
     size_t struct_size;                /* see options.h */
     struct gw_comm *comm;              /* borrowed until gw_ddp_close */
-    const struct gw_ddp_param *params; /* in the order in which forward uses them; the array is
-                                          copied, the data is borrowed */
+    const struct gw_ddp_param *params; /* the parameters, in the order in which the forward pass
+                                          uses them; the array is copied, and the values are
+                                          borrowed */
     size_t params_count;               /* number of parameters, at least 1 */
     size_t first_bucket_bytes;         /* 0: GW_DDP_FIRST_BUCKET_BYTES */
     size_t bucket_bytes;               /* 0: GW_DDP_BUCKET_BYTES */
@@ -69,13 +72,14 @@ struct gw_ddp_options {
                           gw_ddp_ready. At gw_ddp_finish their gradients enter the mean as they are.
                           If no rank used a parameter, its gradient does not change. false:
                           gw_ddp_finish fails if a parameter was not marked ready */
-    bool no_broadcast; /* gw_ddp_open does not copy rank 0's parameters to the other ranks */
-    bool no_overlap;   /* run the reductions on `stream` itself, in order with the work of backward.
-                          Use this if several ranks share one GPU: their kernels could wait for each
-                          other */
-    void *stream; /* the stream on which backward enqueues its work (backends with streams only);
-                     the parameters are then in device memory. NULL: a gradient is complete when
-                     gw_ddp_ready is called */
+    bool no_broadcast; /* true: gw_ddp_open does not copy the parameters of rank 0 to the other
+                          ranks */
+    bool no_overlap;   /* true: run the reductions on `stream` itself, in order with the work of
+                          the backward pass. Use this if several ranks share one GPU: their kernels
+                          could wait for each other */
+    void *stream; /* the stream on which the backward pass enqueues its work (only for a backend
+                     with streams); the parameters are then in device memory. NULL: a gradient is
+                     complete when gw_ddp_ready is called */
 };
 #define GW_DDP_OPTIONS(...) GW_POINTER(gw_ddp_options, __VA_ARGS__)
 

@@ -79,7 +79,8 @@ static inline struct gw_optimizer_options gw_optimizer_adamw(double lr)
  * memory belongs to the caller and must outlive the optimizer. */
 struct gw_optimizer_tensor {
     float *data;           /* [count], changed by each step */
-    const float *gradient; /* [count], read by each step; for example a result of gw_ddp_gradient */
+    const float *gradient; /* the gradient, `count` floats, which each step reads; for example the
+                              result of gw_ddp_gradient */
     size_t count;
     bool no_decay; /* no weight decay for this tensor (biases, norms) */
 };

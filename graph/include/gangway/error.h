@@ -23,8 +23,9 @@
 extern "C" {
 #endif
 
-/* Each entry has a name, a number and a meaning. The numbers are sent between processes: never
- * reuse or renumber one. */
+/* Each entry of this list is an error code with its name, its number and its meaning. Processes
+ * send these numbers to each other: never change the number of a code, nor use it for another
+ * code. */
 #define GW_ERRORS(X)                                                                               \
     X(GW_EINVAL, -1, "invalid argument")                                                           \
     X(GW_ENOMEM, -2, "out of memory")                                                              \
@@ -64,8 +65,8 @@ enum { GW_ERROR_TEXT_MAX = 1024 };
 
 struct gw_error {
     int code;                     /* GW_OK or a negative code */
-    char text[GW_ERROR_TEXT_MAX]; /* one or more lines, no newline at the end; a longer text is cut
-                                   */
+    char text[GW_ERROR_TEXT_MAX]; /* the text of the error: one or more lines, without a newline at
+                                     the end; a text that does not fit is cut */
 };
 
 /* gw_error_name returns the name of a code, for example "GW_EINVAL", or "GW_E?" for an unknown

@@ -31,47 +31,51 @@ struct gw_function {
 /* GW_FUNCTION(name) is a pointer to the gw_function of GW_TASK(name). */
 #define GW_FUNCTION(name) (&gw_registered_##name)
 
-/* A value of gpus_per_rank: the rank gets one GPU if the cluster has GPUs, and otherwise none. */
+/* GW_GPU_IF_ANY is a value for gpus_per_rank: each rank gets one GPU if the cluster has GPUs, and
+ * otherwise none. */
 enum { GW_GPU_IF_ANY = -1 };
 
 /* How a node runs. Every field may be 0, which means its default. Times are in nanoseconds. */
 struct gw_task_options {
     size_t struct_size; /* see options.h */
-    const char *name; /* shown to people; unique in the graph; one line of UTF-8, at most 255 bytes;
-                         copied */
-    uint32_t ranks;   /* number of ranks of a gang (GW_GANG); 0: an ordinary task */
+    const char *name;   /* name of the task in listings and errors; unique in the graph; one line of
+                           UTF-8, at most 255 bytes; copied */
+    uint32_t ranks;     /* number of ranks of a gang (GW_GANG); 0: an ordinary task */
     int32_t gpus_per_rank; /* GPUs of each rank or of the task; or GW_GPU_IF_ANY */
     uint32_t slots;        /* slots per rank; 0: 1 */
-    uint64_t memory_bytes; /* per rank: reserved at the worker; a task that uses more is killed */
+    uint64_t memory_bytes; /* memory of each rank, in bytes: the worker reserves it, and kills a
+                              task that uses more */
     int32_t priority; /* a task with higher priority runs first; only an admin may set more than 0,
                          unless the cluster serves one user */
-    uint32_t retries; /* further attempts after an error of its own, at most 255; of a gang:
-                         restarts. A function that dies by a signal runs up to three times in
-                         any case, because an earlier function may have damaged the process;
-                         this does not hold for gangs, actors and their calls */
-    uint64_t time_limit_ns; /* time limit of an attempt; an attempt that exceeds it is killed; 0 and
-                               GW_FOREVER: none */
-    uint64_t grace_ns; /* time from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; GW_FOREVER: no
-                          SIGKILL */
+    uint32_t retries; /* number of further attempts after the task itself failed, at most 255; for
+                         a gang, the number of restarts. A function that dies by a signal runs up
+                         to three times in any case, because an earlier function may have damaged
+                         the process; this does not hold for gangs, actors and their calls */
+    uint64_t time_limit_ns; /* time limit of an attempt: an attempt that runs longer is killed; 0
+                               and GW_FOREVER: no limit */
+    uint64_t grace_ns; /* time from SIGTERM to SIGKILL if the task is cancelled or exceeds a limit;
+                          0: 10 s; GW_FOREVER: no SIGKILL */
     uint64_t fail_grace_ns; /* time from SIGTERM to SIGKILL after another rank failed; 0: 200 ms */
-    uint64_t output_bytes_max; /* maximum size of each output file; 0: 64 MiB */
-    uint64_t gpu_memory_bytes; /* GPU memory that each GPU of a rank must have; with gpu_fraction:
-                                  that the fraction must have */
+    uint64_t output_bytes_max;      /* maximum size of each output file; 0: 64 MiB */
+    uint64_t gpu_memory_bytes;      /* GPU memory that each GPU of a rank must have at least; with
+                                       gpu_fraction: memory that the fraction of the GPU must have at
+                                       least */
     uint64_t inactivity_timeout_ns; /* inactivity timeout: an attempt that is silent for longer (no
                                        gw_task_step, no gw_task_progress, no output) is killed with
                                        GW_ETIMEDOUT; checked four times in this time. If the output
                                        file is full, the timeout no longer applies; 0 and
                                        GW_FOREVER: none */
-    uint64_t backoff_ns; /* delay before the second attempt; doubled before each further attempt, up
-                            to 5 minutes; 0: no delay */
-    const char *resources; /* named resources, per rank: "license=1,tape=2"; a worker declares what
-                              it offers; copied */
-    const char *workers;   /* names of workers or hosts, "a,b": run only on these; copied. The
-                              task waits for a named worker that is gone. A name that no worker
-                              ever had is refused (GW_ENOENT) if there are workers. A gang may
-                              give the ranks of each, "a:2,b:3", in this order (ranks 0 and 1
-                              on a): `ranks` is then the sum, and ranks_per_node, spread,
-                              min_ranks and workers_prefer are not set */
+    uint64_t backoff_ns;   /* delay before the second attempt of a failed task; it doubles before
+                              each further attempt, up to 5 minutes; 0: no delay */
+    const char *resources; /* named resources that each rank needs, for example "license=1,tape=2";
+                              `gangway up --resources` says what a worker offers; copied */
+    const char *workers;   /* names of workers or hosts, for example "a,b": the task runs only on
+                              these; copied. The task waits for a named worker that is gone. A name
+                              that no worker ever had is refused (GW_ENOENT) if there are workers.
+                              A gang may give the number of ranks for each name: with "a:2,b:3"
+                              ranks 0 and 1 run on a, and ranks 2 to 4 on b. `ranks` is then the
+                              sum, and ranks_per_node, spread, min_ranks and workers_prefer are not
+                              set */
     const char *annotations;  /* "key=value,...", shown to people; copied */
     const char *const *files; /* "PATH" or "PATH:NAME", NULL-terminated; copied; see below */
     bool workers_prefer;      /* also use other workers if those in `workers` have no room */
@@ -83,35 +87,38 @@ struct gw_task_options {
                   allowed in detached jobs and ranges. Equal arguments of more than 64 KiB are not
                   recognised: share one gw_scatter */
     double gpu_fraction; /* a fraction of one GPU, 0.001 to 0.999, instead of gpus_per_rank; other
-                            tasks may use the rest. The fraction is of memory. It is not enforced:
-                            GANGWAY_GPU_MEMORY_BYTES tells the task its part */
+                            tasks may use the rest of the GPU. The fraction is one of the GPU's
+                            memory. Gangway does not enforce it: the task reads its number of bytes
+                            from GANGWAY_GPU_MEMORY_BYTES */
     bool isolate_gpus;   /* each rank of a command's gang sees only its own GPUs. false: a rank
                             sees the GPUs of all ranks on its host, in the order of LOCAL_RANK,
                             unless a rank has several GPUs or a fraction. GANGWAY_GPUS lists a
                             rank's own GPUs by their numbers: "0,1" */
-    uint32_t worker_losses_max; /* further attempts after the loss of a worker; 0: 9; GW_NONE: none
-                                 */
-    uint32_t preemptions_max;   /* further attempts after gw_job_restart; 0: 100, the maximum;
-                                   GW_NONE: none */
-    uint32_t signal;            /* the signal by number (SIGUSR1) that ends a command and its
-                                   descendants in place of SIGTERM; 0: SIGTERM */
+    uint32_t worker_losses_max; /* number of further attempts after a worker was lost; 0: 9;
+                                   GW_NONE: no further attempt */
+    uint32_t preemptions_max;   /* number of further attempts after gw_job_restart; 0: 100, which
+                                   is also the maximum; GW_NONE: no further attempt */
+    uint32_t signal;            /* number of the signal (for example SIGUSR1) that asks a command
+                                   and its descendants to end; 0: SIGTERM */
     uint64_t hang_timeout_ns; /* hang timeout of a gang: how long its ranks may make no progress at
                                  different places (one rank in a collective and another not, or a
                                  rank stopped by SIGSTOP). Then the attempt ends, and the error
                                  names the ranks that are behind; 0: 10 minutes; GW_FOREVER: none */
-    uint32_t ranks_per_node;  /* of a gang: exactly this many ranks on each worker, and one worker
-                                 per host; `ranks` is a multiple of it; equal to `ranks`: all on one
-                                 host; 0: on as few workers as possible, preferring GPUs that are
-                                 near each other */
-    bool spread; /* of a gang: use as many workers as possible, with equal numbers of ranks; not
-                    with ranks_per_node */
-    uint32_t min_ranks;    /* of an elastic gang: an attempt may have fewer than `ranks` ranks,
-                              but at least this many; 0: `ranks`; see below */
-    uint64_t full_wait_ns; /* with min_ranks: how long the gang waits until all `ranks` ranks fit,
-                              before it starts with fewer; 0: 30 s; GW_FOREVER: no limit if the
-                              cluster has enough resources but they are in use */
-    bool unbound; /* of a task with GPUs: its processes may run on all CPUs of the worker. false:
-                     only on CPUs near their GPUs */
+    uint32_t ranks_per_node;  /* for a gang: the exact number of ranks on each worker, with one
+                                 worker per host; `ranks` is a multiple of this number. If both are
+                                 equal, all ranks are on one host. 0: the ranks are on as few
+                                 workers as possible, if possible on GPUs that are near each other
+                                 */
+    bool spread;        /* for a gang: place the ranks on as many workers as possible, with the same
+                           number of ranks on each; cannot be combined with ranks_per_node */
+    uint32_t min_ranks; /* for an elastic gang: the smallest number of ranks with which an
+                           attempt may start; 0: an attempt always has `ranks` ranks; see
+                           "Elastic gangs" below */
+    uint64_t full_wait_ns; /* with min_ranks: how long the gang waits for room for all `ranks`
+                              ranks before it starts with fewer; 0: 30 s; GW_FOREVER: without
+                              limit, if the cluster has enough resources but other tasks use them */
+    bool unbound; /* for a task with GPUs: true: its processes may run on all CPUs of the worker;
+                     false: only on the CPUs near their GPUs */
 };
 
 /* GPUs. A task owns its GPUs until its process and all descendants have ended and their GPU memory
@@ -235,29 +242,32 @@ GW_API gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *f
 
 /* A program with its arguments, environment and working directory. Everything is copied. */
 struct gw_command {
-    size_t struct_size; /* see options.h */
-    const char *const
-        *argv; /* NULL-terminated; argv[0] is searched for in the PATH of the task's environment */
-    const char *const *env; /* "NAME=value", NULL-terminated; NULL: the environment of this process
-                               without the variables that name devices and ranks:
-                               CUDA_VISIBLE_DEVICES, SLURM_*, RANK, WORLD_SIZE, GANGWAY_JOB, ... */
-    const char *cwd;        /* NULL: this process's working directory */
-    const int64_t *index;   /* for one command in many tasks: `{index}` in argv is replaced by this
-                               number, which is also in GANGWAY_ARRAY_INDEX; NULL: none */
-    const char *line; /* with index: `{line}` in argv is replaced by this line, which is also in
-                         GANGWAY_LINE; NULL: none. The system cannot start a program with an
-                         argument of 128 KiB or more */
-    uint32_t env_templates; /* words in braces are also replaced in this many last entries of env */
+    size_t struct_size;      /* see options.h */
+    const char *const *argv; /* the words of the command, ended by NULL; argv[0], the program, is
+                                searched for in the PATH of the task's environment */
+    const char *const *env;  /* the environment, as texts "NAME=value", ended by NULL; NULL: the
+                                environment of this process without the variables that name devices
+                                and ranks: CUDA_VISIBLE_DEVICES, SLURM_*, RANK, WORLD_SIZE,
+                                GANGWAY_JOB, ... */
+    const char *cwd;         /* NULL: this process's working directory */
+    const int64_t *index;    /* a number for one of many tasks with the same command: it replaces
+                                `{index}` in argv, and is also in the variable GANGWAY_ARRAY_INDEX;
+                                NULL: no number */
+    const char *line; /* a line of text, only together with index: it replaces `{line}` in argv,
+                         and is also in the variable GANGWAY_LINE; NULL: no line. The system cannot
+                         start a program with an argument of 128 KiB or more */
+    uint32_t env_templates; /* number of entries at the end of env in which words in braces are
+                               also replaced */
     const char *const
         *epilog; /* a command that runs after each attempt, when all processes of the attempt have
                     ended. It has the attempt's environment and GANGWAY_EXIT_CODE (128 and more:
                     ended by a signal). It may run for at most 20 s, and the slots become free after
                     it; NULL: none */
-    bool held_output; /* the task waits whenever its output is 16 MiB ahead of the reader
-                         (gw_log_request.holds), so that the reader gets every byte. false, and in
-                         detached jobs: the task never waits, and if the output exceeds
-                         output_bytes_max, its middle is left out */
-    bool input;       /* standard input (of a gang: of rank 0) comes from a tunnel
+    bool held_output; /* true: if 16 MiB of output wait for the reader (gw_log_request.holds), the
+                         task waits until they are read, so the reader gets every byte. false, and
+                         in detached jobs: the task never waits, and if the output exceeds
+                         output_bytes_max, its middle is not stored */
+    bool input;       /* true: the standard input (in a gang that of rank 0) comes from a tunnel
                          (gw_tunnel_options.input). false, and in detached jobs: it is /dev/null */
 };
 #define GW_COMMAND(...) GW_POINTER(gw_command, __VA_ARGS__)
@@ -291,8 +301,8 @@ GW_API uint32_t gw_graph_count(const struct gw_graph *graph);
 
 #include <initializer_list>
 
-/* Helpers of the macros above in C++, which has no compound literals. The last entry of the list is
- * the NULL that GW_CALL_SPLIT adds, so the list is never empty. */
+/* Helpers that the macros above need in C++, which has no compound literals. GW_CALL_SPLIT adds a
+ * NULL as the last entry of an argument list, so the list is never empty. */
 
 static inline gw_node gw_graph_call_list(gw_graph *graph, const gw_function *function,
                                          const gw_task_options *options,

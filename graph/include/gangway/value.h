@@ -27,7 +27,8 @@ enum gw_value_type {
     GW_BYTES,
     GW_LIST,
     GW_DICT,
-    GW_RESULT, /* a reference to a result; allowed only inside the arguments of a node */
+    GW_RESULT, /* a value that refers to the result of a task; allowed only inside the arguments of
+                  a node */
 };
 
 struct gw_value;
