@@ -25,7 +25,7 @@ static void send_blobs(struct gw_client *client, struct gw_bin hashes)
              gw_file_upload_give(client->upload, hash + at, at == 0, &fd, &blob.blob.bytes) < 0) &&
             (!client->program ||
              gw_program_open(client->program, hash + at, &fd, &blob.blob.bytes) < 0))
-            fd = -1; /* the file was removed meanwhile: a message without a descriptor tells the
+            fd = -1; /* the file was removed meanwhile: a message without a descriptor informs the
                         scheduler */
         gw_io_put(client->io, &blob, fd);
     }

@@ -49,7 +49,8 @@ struct gw_client {
     struct gw_io_callbacks callbacks; /* callbacks for messages and for the end of the connection,
                                          set by gw_incoming_open */
     struct gw_reader_handoff turn;    /* decides which thread reads the scheduler's messages */
-    int descriptor; /* eventfd for an event loop (see descriptor.h); -1: nobody has asked for it */
+    int descriptor; /* the eventfd that an event loop of the program watches (see descriptor.h);
+                       -1: the program has not asked for one */
     bool descriptor_signalled; /* it may be readable */
 
     pthread_mutex_t

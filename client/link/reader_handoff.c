@@ -1,6 +1,7 @@
-/* Decides which thread reads from the scheduler. Invariant: if `lent` is not set, the loop thread
- * reads the link. If `lent` is set, only the thread that has set `reading` reads. Both change under
- * the lock. */
+/* Decides which thread reads the messages of the scheduler. Invariant: if `lent` is false, the
+ * loop thread reads from the connection. If `lent` is true, the loop thread has passed the
+ * connection on, and only the thread that has set `reading` reads from it. Both fields change only
+ * while the lock is held. */
 #include "client/link/reader_handoff.h"
 
 #include "graph/base/clock.h"
@@ -166,9 +167,9 @@ void gw_reader_handoff_begin(struct gw_reader_handoff *turn, uv_async_t *wake)
     pthread_mutex_unlock(&turn->lock);
 }
 
-/* Whether the link should be lent to a waiting thread. It is not lent if it is lent already, or if
- * another thread sleeps without reading: that thread would sleep until the loop thread takes the
- * link back. The lock is held. */
+/* Returns true if the loop thread should pass the connection on to a waiting thread, which then
+ * reads from it. It should not if it has done so already, or if another thread sleeps without
+ * reading: that thread would sleep until the loop thread reads again. The lock is held. */
 static bool is_wanted(const struct gw_reader_handoff *turn)
 {
     bool awake = turn->sleepers == 0 || (turn->sleepers == 1 && turn->waiter &&

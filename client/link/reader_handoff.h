@@ -39,8 +39,8 @@ struct gw_reader_handoff {
 void gw_reader_handoff_init(struct gw_reader_handoff *turn);
 void gw_reader_handoff_deinit(struct gw_reader_handoff *turn);
 
-/* gw_reader_handoff_wait is gw_waiter_next for messages of the scheduler. If the link is lent, the
- * calling thread reads. */
+/* gw_reader_handoff_wait does the same as gw_waiter_next, for messages of the scheduler. If the
+ * loop thread has passed the connection on, the calling thread reads from it. */
 int gw_reader_handoff_wait(struct gw_reader_handoff *turn, struct gw_waiter *waiter,
                            uint64_t timeout_ns, size_t *item);
 
@@ -60,8 +60,8 @@ void gw_reader_handoff_begin(struct gw_reader_handoff *turn, uv_async_t *wake);
 bool gw_reader_handoff_is_wanted(struct gw_reader_handoff *turn);
 bool gw_reader_handoff_lend(struct gw_reader_handoff *turn, struct gw_link *link);
 
-/* gw_reader_handoff_look decides what the loop thread does about the link. The loop thread calls it
- * at each tick of the timer while the link is lent, and when it was woken. */
+/* gw_reader_handoff_look decides if the loop thread reads from the connection itself again. The
+ * loop thread calls it at each tick of the timer while the link is lent, and when it was woken. */
 enum gw_reader_handoff_state {
     GW_READER_HANDOFF_OURS,  /* the link was not lent */
     GW_READER_HANDOFF_BACK,  /* the link is not lent any more: read it again */

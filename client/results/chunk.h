@@ -1,4 +1,5 @@
-/* A chunk: the rows of a job that go into one submit message, stored as columns. */
+/* A chunk: the tasks of a job that are sent in one submit message, stored as arrays ("columns")
+ * with one entry for each task. */
 #ifndef GW_CLIENT_CHUNK_H
 #define GW_CLIENT_CHUNK_H
 
@@ -36,8 +37,8 @@ size_t gw_chunk_bytes(const struct gw_chunk *chunk);
 /* gw_chunk_add appends a row. Returns 0 or GW_ENOMEM. */
 int gw_chunk_add(struct gw_chunk *chunk, const struct gw_chunk_row *row);
 
-/* gw_chunk_columns fills the columns of a submit message. They are borrowed from the chunk until it
- * changes. */
+/* gw_chunk_columns fills the arrays of a submit message. They belong to the chunk and are valid
+ * until the chunk changes. */
 void gw_chunk_columns(const struct gw_chunk *chunk, struct gw_msg_submit *submit);
 
 /* gw_chunk_clear removes all rows and keeps the memory. gw_chunk_deinit frees the memory. */

@@ -22,7 +22,8 @@ struct gw_resubmit_log {
     uint32_t refs;
     uint64_t name; /* unique in this process, and different from every job number */
     uint64_t request;
-    uint64_t job;  /* job number at the scheduler of connection `life`; 0: not accepted yet */
+    uint64_t job;  /* the number that the scheduler of connection `life` gave the job; 0: it has
+                      not accepted the job yet */
     bool left;     /* the last message was sent, and no thread waits until the job is accepted */
     uint32_t life; /* number of the client's connection */
     struct gw_future_group

@@ -1,4 +1,5 @@
-/* Requests: listings, calls on jobs by number, and output. Each is one request and one answer. */
+/* Functions of the client that send one request to the scheduler and wait for one answer:
+ * listings, calls that name a job by its number, and the output of tasks. */
 #include "client/link/session.h"
 #include "graph/base/options_read.h"
 #include "graph/wire/codec.h"

@@ -18,13 +18,13 @@ struct gw_file_upload {
         uint32_t mode;
     } * files; /* sorted by name */
     size_t count;
-    struct { /* files that the cluster last asked for; the offset of a descriptor says how much was
-                read */
+    struct { /* the files that the cluster asked for last; the offset of each descriptor is the
+                number of bytes that were read */
         int fd;
         uint64_t bytes;
     } flying[GW_FILE_UPLOAD_FLYING_MAX];
     size_t flying_count;
-    size_t reached; /* files before this index were asked for, or the cluster already has them */
+    size_t reached; /* the cluster has asked for all files before this index, or already has them */
 };
 
 /* gw_file_upload_new reads and hashes the files that the texts "PATH[:NAME]" name

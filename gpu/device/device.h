@@ -26,8 +26,8 @@ struct gw_device {
     char uuid[GW_DEVICE_TEXT_MAX]; /* "GPU-..." or "MIG-...", as in CUDA_VISIBLE_DEVICES */
     char name[GW_DEVICE_TEXT_MAX]; /* "NVIDIA A100-SXM4-40GB" */
     char cpus[GW_DEVICE_TEXT_MAX]; /* CPUs near the device: "0-15,32-47"; empty: unknown */
-    char physical_gpu[GW_DEVICE_TEXT_MAX]; /* UUID of the GPU of a MIG instance; empty: this device
-                                              is a GPU */
+    char physical_gpu[GW_DEVICE_TEXT_MAX]; /* if this device is a MIG instance, the UUID of its
+                                              physical GPU; empty: the device is a whole GPU */
 };
 
 /* The present state of a device. */

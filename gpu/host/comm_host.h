@@ -6,7 +6,7 @@
 #include "gpu/base/comm_backend.h"
 #include "gpu/host/segment.h"
 
-/* A range of the segment's file behind the fixed part. It holds the buffers of all ranks for one
+/* A range of the segment's file after the fixed part. It holds the buffers of all ranks for one
  * gw_comm_alloc, or it is free. */
 struct gw_comm_host_extent {
     uint64_t offset; /* offset in the file */

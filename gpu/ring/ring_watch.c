@@ -32,7 +32,8 @@ enum word {
     LATE,   /* `rank` has waited too long; code: verb; number: nanoseconds; cause: the rank that it
                suspects */
     ASK,    /* asks how many flows the leader has started */
-    ANSWER, /* number: flows started; rank: the rank of this host that is furthest behind */
+    ANSWER, /* `number`: how many flows this host has started. `rank`: the rank of this host that
+               has made the least progress */
 };
 
 struct frame {
@@ -116,8 +117,8 @@ static void break_with(struct gw_ring_watch *watch, const struct frame *frame)
 /* -- Who is late ---------------------------------------------------------------------------------
  */
 
-/* Makes this host's answer to an ASK. The rank that is furthest behind is the one with the fewest
- * steps in the segment. */
+/* Makes this host's answer to an ASK message: the rank that has made the least progress, with the
+ * fewest steps in the segment. */
 static struct frame answer_make(const struct gw_ring_watch *watch)
 {
     struct frame answer = {.word = ANSWER, .rank = watch->rank};

@@ -468,7 +468,8 @@ static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_leaving:
         gw_sched_leave_on_leaving(sched, worker, &message->leaving);
         return 0;
-    case GW_MESSAGE_refuse: /* the worker ends, as it was told, and runs no attempt any more */
+    case GW_MESSAGE_refuse: /* the worker shuts down, as it was asked, and runs no attempt any more
+                             */
         gw_sched_worker_dismiss(sched, worker, message->refuse.text);
         gw_sched_send_close(sched, worker->remote);
         return 0;

@@ -421,7 +421,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
 
 static int on_supervisor(struct gw_node_core *core, const struct gw_message *message)
 {
-    /* This worker may have been stopped past the fence: then no attempt is charged for its end. */
+    /* This worker may have been stopped (SIGSTOP) for longer than the scheduler waits for a silent
+     * worker. The ends of its attempts then do not count against the retry budget. */
     gw_shutdown_fence(core);
     switch (message->type) {
     case GW_MESSAGE_spawned:

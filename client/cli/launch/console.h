@@ -1,4 +1,5 @@
-/* Runs a process beside a task, connected to this terminal or to pipes. */
+/* Runs a process on the host of a task, next to the task, connected to this terminal or to pipes.
+ */
 #ifndef GW_CLI_CONSOLE_H
 #define GW_CLI_CONSOLE_H
 

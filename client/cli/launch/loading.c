@@ -1,5 +1,6 @@
-/* Prints the progress of an upload. Each line overwrites the last one and is padded with spaces. It
- * does not reach the last column, so it needs only a carriage return from the terminal. */
+/* Prints the progress of an upload. Each line overwrites the last one and is padded with spaces.
+ * The line is shorter than the terminal is wide, so a carriage return is enough to begin it again.
+ */
 #include "client/cli/launch/loading.h"
 
 #include "client/cli/lib/units.h"

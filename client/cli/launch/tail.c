@@ -209,8 +209,8 @@ static int read_chunk(struct reader *reader, bool follow, struct gw_log_request 
     return gw_job_log(options->client, request, chunk, error);
 }
 
-/* After an error, tells the scheduler that this reader does not read on, so that a task with held
- * output does not wait for it. */
+/* After an error, informs the scheduler that this process reads no more output. Otherwise a task
+ * with the option held_output would wait for it. */
 static void let_go(const struct reader *reader, const struct gw_log_request *request)
 {
     struct gw_log_request last = *request;
@@ -276,8 +276,8 @@ static struct gw_value *ask(const struct gw_tail_options *options, const char *w
 }
 
 /* Prints why attempts ended: from attempt `ended` up to the attempt before `next`. Every reader
- * calls this, and each end is printed once. A reader may be several attempts behind the event log.
- */
+ * calls this, and each end is printed once. When this is called, several further attempts may have
+ * ended already. */
 static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
 {
     const struct gw_tail_options *options = &stream->options;

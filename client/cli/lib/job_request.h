@@ -13,8 +13,8 @@ struct gw_job_request {
     const char *done; /* printed after the number of each job whose request succeeded */
 };
 
-/* gw_job_request_run sends the request for each job that the arguments select. Returns the exit
- * code. */
+/* gw_job_request_run sends the request of a command (for example pause) for each job that the
+ * command's arguments select. Returns the exit code. */
 int gw_job_request_run(const struct gw_job_request *request, int argc, char **argv);
 
 #endif

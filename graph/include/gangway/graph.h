@@ -57,9 +57,8 @@ struct gw_task_options {
                           0: 10 s; GW_FOREVER: no SIGKILL */
     uint64_t fail_grace_ns; /* time from SIGTERM to SIGKILL after another rank failed; 0: 200 ms */
     uint64_t output_bytes_max;      /* maximum size of each output file; 0: 64 MiB */
-    uint64_t gpu_memory_bytes;      /* GPU memory that each GPU of a rank must have at least; with
-                                       gpu_fraction: memory that the fraction of the GPU must have at
-                                       least */
+    uint64_t gpu_memory_bytes;      /* least GPU memory that each GPU of a rank must have; with
+                                       gpu_fraction: least memory of the fraction */
     uint64_t inactivity_timeout_ns; /* inactivity timeout: an attempt that is silent for longer (no
                                        gw_task_step, no gw_task_progress, no output) is killed with
                                        GW_ETIMEDOUT; checked four times in this time. If the output

@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-/* One fact in the buffer. `at` points to its size field, followed by its number and its fields. */
+/* One fact of the journal in memory. `at` points to the size of the fact; its number and its
+ * fields follow. */
 struct row {
     const uint8_t *at;
     size_t bytes; /* size of the fact, including its size field */

@@ -23,7 +23,8 @@
 #include <string.h>
 
 enum {
-    /* The least number of calls at the worker of an actor: the next call is there when one ends. */
+    /* The smallest number of calls that the worker of an actor has in advance, so that the next
+     * call can begin as soon as one ends. */
     WINDOW_MIN = 2,
     /* The most calls of one session that are placed before calls of the next session. */
     TURN_CALLS = 64,

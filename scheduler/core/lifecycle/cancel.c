@@ -146,8 +146,8 @@ static bool needs_spared(const struct gw_sched *sched, const struct reach *reach
     return false;
 }
 
-/* The row keeps running for other jobs. Its own client is still told that the row was cancelled,
- * because it asked for that. */
+/* The task goes on running for other jobs. Its own client is still informed that the task was
+ * cancelled, because the client asked for that. */
 static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
 {
     struct gw_job *job = row.job;

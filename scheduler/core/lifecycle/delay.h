@@ -5,7 +5,8 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_delay makes a queued task wait for delay_ns before it can be placed.
- * gw_sched_delays_begin continues the delays from before a restart of the scheduler. */
+ * gw_sched_delays_begin is called when the scheduler has restarted: it restores the delays of
+ * tasks that waited before the restart. */
 void gw_sched_delay(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint64_t delay_ns);
 void gw_sched_delays_begin(struct gw_sched *sched);
 

@@ -10,9 +10,9 @@
 int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_msg_rank_ready *ready);
 
-/* gw_sched_gang_on_paused handles the message that rank 0 of a function returned because it was
- * asked to pause. It returns GW_EPROTO if the message names another rank or the gang has not
- * started. */
+/* gw_sched_gang_on_paused handles the message that rank 0 of a gang of functions has returned
+ * because the gang was asked to pause. It returns GW_EPROTO if the message names another rank or
+ * the gang has not started. */
 int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *worker,
                             const struct gw_msg_rank_paused *paused);
 

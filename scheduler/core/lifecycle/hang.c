@@ -1,8 +1,8 @@
 /* Detection of ranks that hang.
  *
- * A stopped process hangs in any case. Otherwise at least one rank must wait in a collective: then
- * the ranks that have made the least progress hang. If all ranks wait in the same collective, none
- * of them is behind, and the time limit of the collective ends it.
+ * A rank whose process is stopped by SIGSTOP hangs in any case. Otherwise at least one rank must
+ * wait in a collective: then the ranks that have made the least progress hang. If all ranks wait
+ * in the same collective, none of them is behind, and the time limit of the collective ends it.
  *
  * Before such an attempt is ended, the workers are asked for the stacks of their ranks. This stops
  * the processes for a moment, so it is done only when a hang is certain. The wait for the answers
@@ -287,7 +287,7 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
         if (!take_text(&operations, gw_col32_at(stuck->operation_size, i), &stood.operation) ||
             !take_text(&stacks, gw_col32_at(stuck->stack_size, i), &stood.stack))
             return GW_EPROTO;
-        /* While the gang forms, only those are of interest that are late. */
+        /* While the gang starts, only ranks that are not ready in time are of interest. */
         if (gw_sched_gang_slot(sched, worker, stuck->attempt, rank) != GW_NO_INDEX &&
             (!forms || (gang->late && !gang->ranks[rank].ready)))
             gw_sched_gang_rank_stand(gang, rank, &stood);

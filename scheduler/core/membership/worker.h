@@ -16,8 +16,8 @@ void gw_sched_worker_on_heartbeat(struct gw_sched *sched, struct gw_worker *work
  * text for people. The connection (remote) stays until it is closed. */
 void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, const char *why);
 
-/* gw_sched_worker_dismiss does the same for a worker that was sent away or told to end. This does
- * not count as a failure of its host. */
+/* gw_sched_worker_dismiss does the same for a worker that the scheduler refused, or that a user or
+ * signal asked to shut down. This does not count as a failure of its host. */
 void gw_sched_worker_dismiss(struct gw_sched *sched, struct gw_worker *worker, const char *why);
 
 /* gw_sched_worker_empty is called when no attempt runs any more at a worker that was told to end.

@@ -11,7 +11,8 @@
 struct gw_worker;
 struct gw_shape;
 
-/* An attempt, or the attempt of a rank, that a worker reported at its registration. */
+/* An attempt (of a task or of one rank) that was already at a worker when the worker registered,
+ * and that the worker reported. */
 struct gw_adopted {
     struct gw_worker *worker;
     struct gw_shape *shape;

@@ -1,8 +1,9 @@
 /* See history.h.
  *
- * Invariant: a worker is told only the number of commits that are on disk, so that no later term
- * has fewer, however this term ends. What a worker was told in this term says nothing about the
- * state at the begin of this term. */
+ * Invariant: workers learn only the number of commits that are on disk, so that no later term (the
+ * time from one start of the scheduler to the next) has fewer, even if the scheduler is killed. A
+ * number that a worker learned in this term says nothing about the state at the begin of the term.
+ */
 #include "scheduler/core/model/history.h"
 
 #include "scheduler/core/model/state.h"

@@ -5,9 +5,9 @@
 
 #include "scheduler/core/model/state.h"
 
-/* The columns of `assign` with one entry for each row, and those with one entry for each
- * dependency. The columns of a group have the same capacity, so that checking the first one is
- * enough. */
+/* The arrays ("columns") of the message `assign`: those with one entry for each attempt (a "row"),
+ * and those with one entry for each dependency. All arrays of a group have the same capacity, so
+ * it is enough to check the first one. */
 #define EACH_ROW_COLUMN(X)                                                                         \
     X(job)                                                                                         \
     X(attempt)                                                                                     \
@@ -37,9 +37,9 @@
 struct gw_assign_rows *gw_assign_rows_of(struct gw_sched *sched, struct gw_worker *worker);
 void gw_assign_rows_clear(struct gw_assign_rows *rows);
 
-/* gw_sched_rows_take_back makes lent buffers available again at the end of a step.
- * gw_sched_rows_forget removes a worker or session that is gone from what is sent at the end of the
- * step. */
+/* gw_sched_rows_take_back makes buffers available again that the effects of a step used without a
+ * copy. gw_sched_rows_forget removes the rows for a worker or session that has disconnected, so
+ * that they are not sent at the end of the step. */
 void gw_sched_rows_take_back(struct gw_sched *sched);
 void gw_sched_rows_forget(struct gw_sched *sched, const struct gw_worker *worker,
                           const struct gw_session *session);

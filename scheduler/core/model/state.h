@@ -391,14 +391,16 @@ struct gw_worker_queue {
     struct gw_worker *worker;
     struct gw_shape *shape;
     uint32_t debits, attempts;
-    uint32_t longs;     /* attempts with a debit of their own, behind which no task queues */
+    uint32_t longs;     /* number of attempts that have a debit of their own, so that no other task
+                           waits for their slot */
     uint32_t blocked;   /* of the longs: waiting for other tasks, with yielded slots */
     uint32_t may_run;   /* while the worker is lost: attempts that may have run */
     uint32_t recalled;  /* attempts that were asked back */
     uint32_t load;      /* index of its ring in shape->room */
     uint32_t pipelined; /* attempts whose tasks wait for tasks on this worker */
     bool barren;        /* nothing was worth asking back, and nothing has changed since */
-    bool asked;         /* idle, its pipelined tasks were asked back, and none came since */
+    bool asked;         /* true: the worker queue is idle, the scheduler asked the worker to return
+                           its pipelined tasks, and none was added since */
     struct gw_worker_queue *prev, *next;               /* ring shape->room[load]; NULL: not in it */
     struct gw_worker_queue *queued_prev, *queued_next; /* ring shape->queued; NULL: not in it */
     struct gw_worker_queue *idle_prev, *idle_next; /* ring sched->idle_queues; NULL: not in it */
@@ -534,9 +536,11 @@ struct gw_end {
 struct gw_rank {
     uint32_t slot;   /* of its attempt; GW_NO_INDEX: the rank has ended */
     uint32_t worker; /* id */
-    /* Asked, seen: its worker was asked to inspect it; has answered. */
+    /* `asked`: the worker of the rank was asked to inspect the rank's process. `seen`: the worker
+     * has answered. */
     bool ready, finished, asked, seen;
-    /* No progress within the hang timeout; stopped by a signal; no CPU time and no output. */
+    /* `still`: the rank made no progress within the hang timeout. `stopped`: its process is
+     * stopped by SIGSTOP. `idle`: the process used no CPU time and wrote no output. */
     bool still, stopped, idle;
     uint64_t begun;          /* collectives that it has called */
     char operation[24];      /* name of the collective that it is in */

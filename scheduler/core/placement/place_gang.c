@@ -1,4 +1,4 @@
-/* Start of a gang's attempt: tells the workers about its ranks and its checkpoint. */
+/* Starts an attempt of a gang: sends the workers its ranks and the source of its checkpoint. */
 
 #include "scheduler/core/placement/place_gang.h"
 

@@ -1,4 +1,4 @@
-/* Start of a gang's attempt: tells the workers about its ranks and its checkpoint. */
+/* Starts an attempt of a gang: sends the workers its ranks and the source of its checkpoint. */
 #ifndef GW_SCHEDULER_CORE_PLACE_GANG_H
 #define GW_SCHEDULER_CORE_PLACE_GANG_H
 

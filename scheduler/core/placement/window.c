@@ -7,7 +7,7 @@
 
 /* A task that needs GPUs, named resources or a given amount of memory never queues behind another
  * task. Reason: a worker begins a queued task as soon as a slot is free, also the slot of a task
- * that waits for other tasks. For queued tasks no resources were set aside. */
+ * that waits for other tasks. No GPU, named resource or memory is reserved for a queued task. */
 static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *spec)
 {
     if (spec->message.ranks > 0 || spec->message.actor || spec->message.gpus > 0 ||

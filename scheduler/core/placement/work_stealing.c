@@ -36,7 +36,8 @@ static uint64_t fetch_ns(struct gw_sched *sched, const struct gw_attempt *attemp
     return bytes;
 }
 
-/* Asks back the youngest half of the tasks in a queue. Returns false if no task was asked back. */
+/* Asks a worker to return the youngest half of the tasks in one of its queues. Returns false if
+ * there was no task to ask for. */
 static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
 {
     struct gw_worker *worker = lane->worker;

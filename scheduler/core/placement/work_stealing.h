@@ -1,4 +1,5 @@
-/* Work stealing: if a worker is idle, tasks that queue at another worker are asked back. */
+/* Work stealing: if a worker is idle, the scheduler asks another worker to return tasks that wait
+ * there. */
 #ifndef GW_SCHEDULER_CORE_WORK_STEALING_H
 #define GW_SCHEDULER_CORE_WORK_STEALING_H
 

@@ -41,7 +41,8 @@ static size_t add_dep(struct gw_assign_rows *rows)
 #undef COUNT
 #undef RESERVE
 
-/* Returns data for a message: the data itself if it is lent, otherwise a copy. */
+/* Returns data for a message: if the data stays valid until the message is sent (`lend`), the data
+ * itself, otherwise a copy. */
 static const void *leave(struct gw_sched *sched, const void *data, size_t bytes, bool lend)
 {
     if (lend || bytes == 0)

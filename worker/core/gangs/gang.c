@@ -222,8 +222,8 @@ void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process,
                            process->queue.first->spec->message.fail_grace_ns);
 }
 
-/* Tells a runner (process) about its rank. If process is NULL, the slots of a command's rank are
- * reserved, and its program is checked. */
+/* Sends a runner (`process`) its rank of a gang. If `process` is NULL, the rank runs a command:
+ * its slots are reserved, and its program is checked. */
 static void prepare(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run)
 {
     struct gw_gang *gang = run->gang;

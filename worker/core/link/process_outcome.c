@@ -30,7 +30,7 @@ static bool was_killed(const struct gw_process *process)
 }
 
 /* Returns true if the process failed by itself before the order to kill its attempt arrived. This
- * happens if the worker was stopped for a while. */
+ * happens if the worker's process did not run for a while (SIGSTOP). */
 static bool fell_before(const struct gw_process *process, const struct gw_attempt *run)
 {
     return process->unasked && (process->signal || process->exit_code) &&
@@ -124,8 +124,8 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
     enum { TRIES = 3 };
     struct gw_runner_pool *pool = process->pool;
     const struct gw_attempt *run = process->queue.first;
-    /* The program was asked for again: waiting attempts keep waiting, but a gang must start again
-     * as a whole */
+    /* The worker has requested the program from the scheduler again: attempts of tasks go on
+     * waiting for it, but a gang must start again as a whole. */
     if (process->spawn_code == GW_ENOENT &&
         gw_job_program_gone(core, pool->program, process->agains) && !(run && run->gang))
         return;

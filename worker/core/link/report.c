@@ -117,7 +117,8 @@ static struct gw_object *keep_value(struct gw_node_core *core, struct gw_attempt
     return gw_object_put(core, &like);
 }
 
-/* One row of a finished message: the value is inline, or in the file behind token. */
+/* One entry of a finished message, for one attempt: its value is in the message itself, or in the
+ * file that `token` stands for. */
 struct finished {
     struct gw_bin value;
     uint64_t token, bytes, run_ns;

@@ -34,7 +34,7 @@ void gw_attempt_ended(struct gw_node_core *core, struct gw_attempt *run);
 void gw_attempt_fail(struct gw_node_core *core, struct gw_attempt *run, struct gw_attempt_end end);
 /* gw_attempt_supplied notes that the last input of an attempt has arrived. The attempt is queued
  * for a process later in the step. gw_attempt_bind notes that an attempt now has a process, or
- * slots, of its own. The process is told of the attempt later in the step. */
+ * slots, of its own. The message with the attempt is sent to the process later in the step. */
 void gw_attempt_supplied(struct gw_node_core *core, struct gw_attempt *run);
 void gw_attempt_bind(struct gw_node_core *core, struct gw_attempt *run);
 

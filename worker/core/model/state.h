@@ -470,9 +470,11 @@ static_assert(HEARTBEATS_KEPT * GW_HEARTBEAT_NS > GW_FENCE_NS,
 
 /* State of a worker that was told to shut down. See shutdown.c. */
 struct gw_leave {
-    char *why;         /* reason; owned. NULL: not told, or it need not wait for permission */
+    char *why;         /* why the worker shuts down; owned. NULL: it does not shut down, or it need
+                          not wait for the scheduler's permission */
     uint64_t until_ns; /* latest time to wait for permission */
-    bool told, may; /* told: the scheduler knows that nothing runs here. may: it permits the exit */
+    bool told, may; /* `told`: the scheduler knows that no attempt runs here. `may`: the scheduler
+                       permits the exit */
 };
 
 struct gw_node_core {

@@ -16,7 +16,8 @@ static bool still_waits(const struct gw_object_waiter *waiter)
            waiter->run->state == GW_ATTEMPT_WAITING;
 }
 
-/* Gives the object to all waiters. If `object` is NULL, tells them that it is lost. */
+/* Gives the object to everything that waits for it. If `object` is NULL, the object is lost, and
+ * the waiting attempts and requests fail. */
 static void serve(struct gw_node_core *core, const struct gw_object *object,
                   const struct gw_object_waiter *waiters, size_t count)
 {

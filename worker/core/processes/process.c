@@ -1,9 +1,10 @@
 /* Processes, which are runners and commands, from their start until they are reaped.
  *
- * Invariants: a process holds its slots until it is reaped or parked (idle_runner.c). The outcome
- * of its attempt is decided when it is reaped and its connection is closed, since only then all its
- * reports have arrived. The first attempt of a runner's queue executes. If the runner ends, the
- * attempts behind the first are queued again and are not charged. */
+ * Invariants: a process has its slots until it is reaped, or is parked: idle, without slots
+ * (idle_runner.c). The outcome of its attempt is decided when it is reaped and its connection is
+ * closed, since only then all its reports have arrived. The first attempt of a runner's queue
+ * executes. If the runner ends, the attempts behind the first are queued again and are not
+ * charged. */
 #include "worker/core/processes/process.h"
 
 #include "graph/wire/enums.h"

@@ -14,8 +14,8 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process);
 /* gw_process_return takes an attempt out of a runner's queue. The attempt becomes ready again, or
  * waits again if an input is missing. It ends if it was cancelled in the meantime. */
 void gw_process_return(struct gw_node_core *core, struct gw_attempt *run);
-/* gw_process_requeue takes all attempts behind `first` (NULL: all attempts) out of a runner's
- * queue. They go back to the front of their pool's queue in the same order. */
+/* gw_process_requeue removes all attempts that come after `first` (NULL: all attempts) from the
+ * queue of a runner. They go back to the front of their pool's queue in the same order. */
 void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
                         const struct gw_attempt *first);
 void gw_process_reap(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns);

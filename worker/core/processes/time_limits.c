@@ -30,8 +30,8 @@ static bool tells_started(const struct gw_process *process)
 
 static void too_late(struct gw_node_core *core, struct gw_process *process)
 {
-    if (process->actor &&
-        process->link) { /* the actor was told to release its state and did not do so in time */
+    if (process->actor && process->link) { /* the process of an actor was asked to release the
+                                              actor's state, and did not do so in time */
         gw_process_reap(core, process, 0);
         return;
     }

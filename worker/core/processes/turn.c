@@ -23,8 +23,8 @@ static bool is_short(const struct gw_attempt *run)
            !run->gang && !run->gpu_count && !run->pool;
 }
 
-/* Returns the number of commands that wait behind a process that executes a short command, and the
- * last of them. TURNS_MAX: no further command may wait there. */
+/* Returns how many commands wait until a process that executes a short command has ended, and the
+ * last of these commands. TURNS_MAX: no further command may wait for this process. */
 static uint32_t line_of(const struct gw_node_core *core, struct gw_process *process,
                         const struct gw_attempt *run, struct gw_process **last)
 {

@@ -17,9 +17,9 @@ void gw_actor_queue_put(struct gw_attempt *run)
     gw_attempt_push_behind(&run->actor->calls, before, run);
 }
 
-/* Takes back the calls behind `attempt`, since that call waits for other tasks or runs long. The
- * runner drops them and gets them again when the call has ended. Until then, cancelling one of them
- * ends it at once. */
+/* Takes back the calls that come after `attempt` in the runner's queue, because the call `attempt`
+ * waits for other tasks or runs long. The runner drops them and gets them again when the call has
+ * ended. Until then, cancelling one of them ends it at once. */
 void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *process,
                               uint64_t attempt)
 {

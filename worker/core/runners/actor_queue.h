@@ -14,9 +14,9 @@ static inline bool gw_actor_queue_calls(const struct gw_attempt *run)
 {
     return run->spec->message.actor && run->spec->message.actor != GW_ACTOR_NEW;
 }
-/* gw_actor_queue_put queues a call whose inputs are all here. gw_actor_queue_take_back takes back
- * the calls that a runner has behind the call `attempt`, since that one waits for other tasks or
- * runs long. */
+/* gw_actor_queue_put queues a call of an actor; all inputs of the call are on this worker.
+ * gw_actor_queue_take_back takes back the calls that come after the call `attempt` in the runner's
+ * queue, because `attempt` waits for other tasks or runs long. */
 void gw_actor_queue_put(struct gw_attempt *run);
 void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *process,
                               uint64_t attempt);

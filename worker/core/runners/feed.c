@@ -47,8 +47,8 @@ static bool takes_work(const struct gw_node_core *core, const struct gw_process 
     const struct gw_attempt *run = process->queue.first;
     if (process->state == GW_PROCESS_IDLE)
         return gw_feed_room(core, process);
-    /* A task that continued after a wait may use slots beyond the limit: queue nothing behind it.
-     */
+    /* A task that continued after a wait may use more slots than the worker has: queue no other
+     * task in its runner. */
     return process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing &&
            !run->spec->message.actor && !process->runs_long &&
            !(process->woke && core->slots_used > core->options.slots);

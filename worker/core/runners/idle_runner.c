@@ -12,8 +12,8 @@
 
 #define END_GRACE_NS UINT64_C(200000000)
 
-/* Returns the parked runner that was idle longest, and adds the number of parked runners to *count.
- */
+/* Returns the parked runner (an idle runner without slots) that was idle longest, and adds the
+ * number of parked runners to *count. */
 static struct gw_process *longest_parked(const struct gw_node_core *core, uint32_t *count)
 {
     struct gw_process *longest = NULL;

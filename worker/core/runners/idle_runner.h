@@ -1,4 +1,5 @@
-/* Parked runners: idle runners whose slots other processes use in the meantime. */
+/* Parked runners: idle runners that have released their slots, so that other processes can use the
+ * slots meanwhile. */
 #ifndef GW_WORKER_CORE_RUNNERS_IDLE_RUNNER_H
 #define GW_WORKER_CORE_RUNNERS_IDLE_RUNNER_H
 

@@ -19,7 +19,10 @@
 
 #include <stdlib.h>
 
-enum { ROUNDS_MAX = 16 /* rounds per step in which parked runners are woken and get work */ };
+enum {
+    ROUNDS_MAX = 16 /* the most rounds in one step in which parked runners (idle runners without
+                       slots) get slots and work again */
+};
 #define EVICT_GRACE_NS UINT64_C(200000000)
 
 /* A request for a process: an attempt that needs its own process (pool is NULL, or the pool of a
@@ -68,7 +71,8 @@ static bool alone_waits(struct gw_node_core *core, const struct gw_attempt *run)
     return waits_for_gpus(core, run) && !(run->pool && idle_runner(core, run->pool));
 }
 
-/* Returns true if no work of a pool progresses: all its runners are parked, or it has none. */
+/* Returns true if no runner of a pool can execute tasks: the pool has no runner, or all its
+ * runners are idle and without slots. */
 static bool stands_still(const struct gw_runner_pool *pool)
 {
     for (size_t i = 0; i < pool->runners.count; i++)
@@ -154,8 +158,9 @@ static void take_alone(struct gw_node_core *core, struct gw_attempt *run)
     }
 }
 
-/* Serves requests in order. Returns false if the oldest request finds no free slots and must wait.
- * Parked runners that got slots back get work in the next round. */
+/* Gives slots to the requests of pools in the order of their age. Returns false if there are no
+ * free slots for the oldest request. Parked runners (idle runners without slots) that get slots
+ * here get work in the next round. */
 static bool serve(struct gw_node_core *core)
 {
     struct claim claim;

@@ -224,7 +224,8 @@ void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
     free(worker);
 }
 
-/* Records in a list by worker slot that the worker in this slot was told. */
+/* Records in a list, indexed by the worker's place in the table of workers, that this worker was
+ * informed. */
 static void remember(uint32_t **told, uint32_t *count, const struct gw_worker *worker)
 {
     if (worker->slot >= *count) {

@@ -15,8 +15,8 @@ enum {
     GW_SYNC_BYTES_MAX = 1 << 30, /* of all variables and queues */
 };
 
-/* A waiting request. With `put`, it waits for room in a queue, otherwise for what the object gives.
- */
+/* A request that waits. If `put` is true, it waits for room in a queue, otherwise for a lease, a
+ * value or an event. */
 struct gw_sync_waiter {
     struct gw_sync *sync;
     struct gw_session *session;

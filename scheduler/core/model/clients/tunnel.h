@@ -18,7 +18,8 @@ struct gw_tunnel {
 /* gw_sched_tunnels_deinit frees all tunnels. */
 void gw_sched_tunnels_deinit(struct gw_sched *sched);
 
-/* A tunnel is asked for, passed to its worker, stands, has ended. */
+/* The states of a tunnel: a client has asked for it, the request was passed to the worker, the
+ * tunnel is open, or it has ended. */
 void gw_sched_tunnel_ask(struct gw_sched *sched, const struct gw_tunnel *asked);
 void gw_sched_tunnel_end(struct gw_sched *sched, struct gw_tunnel *tunnel);
 void gw_sched_tunnel_pass(struct gw_sched *sched, struct gw_tunnel *tunnel,

@@ -51,11 +51,11 @@ void gw_sched_actor_forget_job(struct gw_sched *sched, struct gw_job *job);
 /* gw_sched_actor_touch adds an actor to the list of actors that the step handles, once. */
 void gw_sched_actor_touch(struct gw_sched *sched, struct gw_actor *actor);
 
-/* gw_sched_actor_line_add inserts a job, ordered by age, into the line of its session at its actor.
- */
+/* gw_sched_actor_line_add inserts a job with calls of an actor into the list of such jobs of its
+ * session, which is ordered by age. */
 void gw_sched_actor_line_add(struct gw_job *job);
 
-/* gw_sched_actor_line_remove removes a job from its line, if it is in one. */
+/* gw_sched_actor_line_remove removes a job from this list, if the job is in it. */
 void gw_sched_actor_line_remove(struct gw_job *job);
 
 /* gw_sched_actor_line_next returns the job with the next call of a line (its line_row) that waits
@@ -98,7 +98,8 @@ static inline uint32_t gw_sched_actor_line_take(struct gw_job *job)
     return job->line_row++;
 }
 
-/* A session holds an actor, or no more (all: however often it held it). */
+/* Records that a session has one more handle of an actor, or one fewer; with `all`, that it has
+ * none any more. */
 void gw_sched_actor_hold(struct gw_actor *actor, struct gw_session *session);
 void gw_sched_actor_unhold(struct gw_sched *sched, struct gw_actor *actor,
                            struct gw_session *session, bool all);

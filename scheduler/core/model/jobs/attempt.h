@@ -5,8 +5,8 @@
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 
-/* An id has 16 bits of the term, 24 bits of the slot's generation, and 24 bits of the slot in the
- * table. */
+/* The id of an attempt consists of 16 bits of the scheduler's term, 24 bits of the generation of
+ * its entry in the table of attempts, and 24 bits of the entry's index. */
 enum { GW_ATTEMPT_SLOT_BITS = 24, GW_ATTEMPT_GENERATION_BITS = 24 };
 
 /* gw_sched_attempt_next returns the id that the next attempt will have. */
@@ -18,8 +18,9 @@ static inline uint32_t gw_sched_attempt_place(uint64_t id)
     return id & ((1u << GW_ATTEMPT_SLOT_BITS) - 1);
 }
 
-/* gw_sched_attempts_ahead prefetches memory that the ends of a column's attempts will use, some
- * rows after `at`: the attempts, and closer to `at` the successors of their tasks. */
+/* gw_sched_attempts_ahead prefetches memory into the CPU cache before a loop over a list of ended
+ * attempts reaches it: the attempts some rows after index `at`, and, closer to `at`, the
+ * successors of their tasks. */
 void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64 *ids, uint32_t at);
 
 /* gw_sched_attempt_find returns the slot of a live attempt by its id, or GW_NO_INDEX. */
@@ -75,8 +76,9 @@ void gw_sched_attempt_session_leave(struct gw_sched *sched, struct gw_session *s
 void gw_sched_attempt_session_begin(struct gw_sched *sched, uint32_t slot,
                                     struct gw_session *session);
 
-/* gw_sched_attempt_block: its task waits for tasks of its own. gw_sched_attempt_kill: it is told
- * to end. gw_sched_attempt_end: it has. */
+/* These functions record changes of an attempt. gw_sched_attempt_block: its task waits for tasks
+ * that it submitted. gw_sched_attempt_kill: the worker was asked to end the attempt.
+ * gw_sched_attempt_end: the attempt has ended. */
 void gw_sched_attempt_block(struct gw_sched *sched, uint32_t slot, bool blocked);
 void gw_sched_attempt_end(struct gw_sched *sched, uint32_t slot, bool well, uint64_t run_ns,
                           uint64_t bytes);

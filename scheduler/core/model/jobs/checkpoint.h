@@ -5,8 +5,8 @@
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/model/worker_name.h"
 
-/* Which record of a checkpoint to change (enum gw_checkpoint_which), and for `home` also its
- * attempt and step. */
+/* Names the record of a checkpoint to change: the kind of record (enum gw_checkpoint_which), and,
+ * for the record `home`, the attempt and step of the checkpoint. */
 struct gw_checkpoint_lies {
     uint32_t which;
     uint64_t attempt;
@@ -24,12 +24,13 @@ struct gw_checkpoint_source {
 /* A checkpoint at a worker. The worker is identified by its incarnation, and a later incarnation by
  * its host and name. */
 struct gw_checkpoint_place {
-    uint64_t attempt; /* attempt that saved it; commands: 0 means the folder before any report */
+    uint64_t attempt; /* the attempt that saved the checkpoint; for a gang of commands, 0 means the
+                         folder before a worker reported a checkpoint */
     int64_t step;
     uint32_t worker; /* worker id for messages, may be outdated; 0: no worker has it */
     uint64_t incarnation;
     char host[256], name[128];
-    bool kept; /* it is a replica kept by the worker, outside the task's folder */
+    bool kept; /* true: this is a copy, which the worker stores outside the task's folder */
     bool gone; /* the worker was asked and does not have it any more */
 };
 
@@ -145,8 +146,8 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
  */
 void gw_sched_checkpoint_forget_members(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_checkpoint_copying: a worker is told to copy it; gw_sched_checkpoint_copied: what it
- * said. */
+/* gw_sched_checkpoint_copying records that a worker was asked to copy a checkpoint.
+ * gw_sched_checkpoint_copied records if the worker succeeded. */
 void gw_sched_checkpoint_copied(struct gw_sched *sched, struct gw_job *job, uint32_t index,
                                 const struct gw_worker *worker,
                                 const struct gw_msg_checkpoint_transferred *end);

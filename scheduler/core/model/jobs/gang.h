@@ -41,7 +41,8 @@ uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_
 void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_attempt *gang,
                                    uint64_t limit_ns);
 
-/* Where a rank stands that does not move, or (not still) that was not ready in time. */
+/* The position of a rank that makes no progress, or, if `still` is false, of a rank that was not
+ * ready in time. */
 struct gw_stood {
     uint64_t begun;
     bool still, stopped, seen, idle; /* as in struct gw_rank */
@@ -50,9 +51,9 @@ struct gw_stood {
 void gw_sched_gang_rank_stand(struct gw_gang_attempt *gang, uint32_t index,
                               const struct gw_stood *stood);
 
-/* Changes of one gang: a rank is ready, has its result, was asked where it stands; the gang
- * moves to a state, never began, ends because of a rank, is paused, found its port taken, is
- * late. */
+/* These functions record changes of one gang: a rank is ready, has its result, or was asked for
+ * its position; the gang changes its state, never began, ends because of a rank, is paused, could
+ * not use its port, or is not ready in time. */
 void gw_sched_gang_set_cause(struct gw_gang_attempt *gang, uint32_t rank,
                              const struct gw_end *cause);
 void gw_sched_gang_end(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t rank,

@@ -21,7 +21,8 @@ void gw_sched_gates_close(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_gate_explain(const struct gw_sched *sched, const struct gw_job *job, char *text,
                            size_t text_bytes);
 
-/* gw_sched_gate_add: a job starts behind others. gw_sched_gate_job_written: it is on disk. */
+/* gw_sched_gate_add records that a job may start only after other jobs have ended.
+ * gw_sched_gate_job_written records that the job is on disk. */
 void gw_sched_gate_add(struct gw_sched *sched, struct gw_job *job,
                        const struct gw_msg_after *after);
 void gw_sched_gate_job_written(struct gw_sched *sched, struct gw_job *job);

@@ -31,8 +31,8 @@ void gw_sched_shares_free(struct gw_sched *sched, struct gw_job *job);
 /* gw_sched_share_key writes the key of a published name. Each user has names of their own. */
 void gw_sched_share_key(uint32_t uid, const char *name, char key[KEY_BYTES]);
 
-/* gw_sched_shares_retell resets the sessions that were told that a task failed, so that they are
- * told its next end, too. */
+/* gw_sched_shares_retell forgets which sessions were informed that a task failed, so that they are
+ * informed of its next end, too. */
 void gw_sched_shares_retell(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* gw_sched_share_add shares a result with a session, or publishes it if `name` is not NULL.

@@ -47,8 +47,10 @@ static inline uint32_t gw_sched_task_set_window(const struct gw_sched *sched, st
     return spec->window = window;
 }
 
-/* gw_sched_task_requeue: its attempt ended, and it is to run again. gw_sched_task_rerun: it runs
- * again as soon as that has ended. gw_sched_task_told: what was told of its end. */
+/* These functions record changes of a task. gw_sched_task_requeue: its attempt ended, and the task
+ * will run again. gw_sched_task_rerun: the task will (`wanted`) or will not run again as soon as
+ * its attempt has ended. gw_sched_task_told: its client was informed of its end (flags
+ * GW_TASK_TOLD...). */
 void gw_sched_task_cancelling(struct gw_sched *sched, struct gw_job *job, uint32_t index);
 void gw_sched_task_requeue(struct gw_sched *sched, struct gw_job *job, uint32_t index);
 void gw_sched_task_rerun(struct gw_job *job, uint32_t index, bool wanted);

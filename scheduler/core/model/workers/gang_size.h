@@ -14,9 +14,9 @@ struct gw_gang_sum {
     uint64_t ranks;
 };
 
-/* gw_sched_gang_size_least returns the smallest number of ranks to start with, or 1 for an ordinary
- * task. gw_sched_gang_size_shape returns the resource class with `ranks` ranks instead of all. It
- * shares the constraint of the original. */
+/* gw_sched_gang_size_least returns the smallest number of ranks to start with, or 1 for an
+ * ordinary task. gw_sched_gang_size_shape returns the resource class of the same gang with `ranks`
+ * ranks instead of all its ranks. It shares the constraint of the original. */
 uint32_t gw_sched_gang_size_least(const struct gw_shape *shape);
 struct gw_shape gw_sched_gang_size_shape(const struct gw_shape *shape, uint32_t ranks);
 

@@ -25,9 +25,10 @@ void gw_sched_gpus_deinit(struct gw_worker *worker);
 /* gw_sched_gpu_is_instance returns true for a MIG instance. */
 bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu);
 
-/* gw_sched_gpu_has_kind returns true if all devices of a resource class must be of one kind.
- * gw_sched_gpu_likes_instances returns true if it prefers a MIG instance. gw_sched_gpu_has_instance
- * returns true if the worker has a free one for it. */
+/* gw_sched_gpu_has_kind returns true if all devices of a resource class must be of one kind (whole
+ * GPUs or MIG instances). gw_sched_gpu_likes_instances returns true if the class prefers a MIG
+ * instance. gw_sched_gpu_has_instance returns true if the worker has a free instance for the
+ * class. */
 bool gw_sched_gpu_has_kind(const struct gw_shape *shape);
 bool gw_sched_gpu_likes_instances(const struct gw_shape *shape);
 bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape);

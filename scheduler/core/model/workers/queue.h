@@ -26,7 +26,8 @@ struct gw_queue *gw_sched_queue_nested(struct gw_shape *shape);
 bool gw_sched_queue_park(struct gw_queue *queue);
 void gw_sched_queue_unpark(struct gw_shape *shape);
 
-/* gw_sched_queue_top returns the queue whose first row is the first of the whole class, or NULL. */
+/* gw_sched_queue_top returns the queue with the task that comes first among all ready tasks of a
+ * resource class, or NULL. */
 struct gw_queue *gw_sched_queue_top(struct gw_shape *shape);
 
 /* gw_sched_queue_before returns true if the first row of a comes before the first row of b. */

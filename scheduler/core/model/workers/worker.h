@@ -8,8 +8,8 @@
 struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id);
 
 /* gw_sched_worker_fits returns true if one more attempt of this class could start at the worker
- * now. gw_sched_worker_could returns true if it could start at the worker if the worker were empty.
- */
+ * now. gw_sched_worker_could returns true if an attempt of this class could start there if the
+ * worker were empty. */
 bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
                           const struct gw_shape *shape);
 bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_shape *shape);

@@ -115,9 +115,11 @@ static inline bool gw_sched_worker_queue_may_run(struct gw_worker_queue *lane)
 void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *worker, uint32_t ranks,
                                    uint32_t slots);
 
-/* gw_sched_worker_queue_ask: it was looked at. gw_sched_worker_queue_turn takes the next in turn
- * with room, gw_sched_worker_queue_turn_queued the next of a class.
- * gw_sched_worker_queue_reserve_for: a gang holds the reservation. */
+/* gw_sched_worker_queue_ask records that the worker was asked to return the pipelined tasks of a
+ * worker queue. gw_sched_worker_queue_turn and gw_sched_worker_queue_turn_queued make the next
+ * worker queue the first of its list, so that each queue has its turn: among those with room, and
+ * among those of a class with more attempts than debits. gw_sched_worker_queue_reserve_for records
+ * which gang has the reservation. */
 void gw_sched_worker_queue_turn_queued(struct gw_shape *shape, bool barren);
 void gw_sched_worker_queue_reserve_for(struct gw_sched *sched, struct gw_queue *queue,
                                        const struct gw_reserved_rank *reserved_ranks,
