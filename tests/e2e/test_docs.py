@@ -9,6 +9,7 @@ A page is one shell session, in a new folder, with the installed Gangway. Its bl
                       may fail if `$ echo $?` follows.
     ```c main.c       a file of this name is written (any language)
     ```sh norun       needs other hosts, GPUs or packages: only commands and options are checked
+    ```console torch  is run only if Python has this module
     ```text           is not looked at
 
 Commands in a text, like `gangway jobs --all`, are checked as in a block that does not run."""
@@ -65,7 +66,7 @@ def as_pattern(lines):
     """The regular expression of shown output. Widths of columns and durations may differ."""
     parts = [r"(?:.*\n)*?" if line.strip() == "..." else
              re.escape(line.rstrip()).replace(r"\.\.\.", ".*") + r"\n" for line in lines]
-    return re.sub(r"(?:\\ ){2,}", " +", re.sub(r"\b\d+\\\.\ds\b", r"[\\d.]+m?s",
+    return re.sub(r"(?:\\ ){2,}", " +", re.sub(r"\b\d+(?:\\\.\d+)?m?s\b", r"[\\d.]+m?s",
                                               "".join(parts))) + r"\Z"
 
 
@@ -117,6 +118,10 @@ class Docs(e2e.Case):
             if option and not re.search(rf"(?<![\w-]){option.group()}(?![\w-])", text):
                 yield word
 
+    def has_modules(self, names):
+        return all(self.run_program("python3", "-c", f"import {name}", rc=None).returncode == 0
+                   for name in names)
+
     def run_page(self, page):
         """Runs the commands of a page; returns what is wrong, as lines of text."""
         docs = os.path.join(self.dir, "docs")
@@ -125,8 +130,8 @@ class Docs(e2e.Case):
         os.mkdir(docs)
         os.mkdir(folder)
         for line, info, text in blocks(read(os.path.join(self.prefix, SHARE, page))):
-            if info[:1] == ["console"] and "norun" not in info:
-                new = console(text)
+            if info[:1] == ["console"]:
+                new = console(text) if self.has_modules(info[1:]) else []
             elif info == ["sh"]:
                 new = [[f"set -e\n{text}\nset +e", None]]
             elif len(info) == 2 and info[1] != "norun":
@@ -166,7 +171,7 @@ class Docs(e2e.Case):
         self.is_up = True  # a page that fails may leave its cluster, which tearDown ends
         found = list(self.run_page(page))
         text = read(os.path.join(self.prefix, SHARE, page))
-        shown = [text for _, info, text in blocks(text) if info[:1] in (["sh"], ["console"])]
+        shown = [text for _, info, text in blocks(text) if "norun" in info]
         prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
         shown += [" ".join(code.split()) for code in re.findall(r"`(gangway [^`]+)`", prose)]
         for words in (words for part in shown for words in commands(part)):

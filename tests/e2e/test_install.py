@@ -93,7 +93,7 @@ class Install(e2e.Case):
     def test_installed_documents_and_examples_are_complete(self):
         """They are installed, and the examples build against the installed library."""
         share = os.path.join(self.prefix, "share", "doc", "gangway")
-        for name in ("README.md", "LICENSE", "docs/commands.md", "SECURITY.md",
+        for name in ("README.md", "LICENSE", "docs/tutorial.md", "SECURITY.md",
                      "examples/README.md"):
             self.assertTrue(os.path.isfile(os.path.join(share, name)), name)
         with open(os.path.join(share, "README.md"), encoding="utf-8") as file:

@@ -279,7 +279,7 @@ static void say_trust(void)
     gw_cli_message(
         "gangway up: a task of any user on a worker that runs as Unix user %u, as this scheduler "
         "does, can act as the cluster's admin, and every task can read the token of its worker: "
-        "give tokens only to users whom you trust (README, \"What is not protected\")",
+        "give tokens only to users whom you trust (SECURITY.md, \"What is not protected\")",
         (unsigned)geteuid());
 }
 
