@@ -18,8 +18,8 @@ struct gw_cluster_options {
     uint32_t slots;    /* slots of all workers together; 0: the cores of this machine */
     uint32_t workers;  /* 0: 1 */
     bool no_workers;   /* start no workers on this machine */
-    const char *peers; /* host address by which the workers exchange results over TLS; NULL: they
-                          pass descriptors */
+    const char *peers; /* address of this host through which the workers exchange results by TLS;
+                          NULL: they pass file descriptors to each other */
     const char *resources;         /* of the first worker, for example "license=1"; NULL: none */
     struct gw_memory_lines memory; /* memory limits of the workers; see gw_memory_lines_init */
     const char *spill_dir;     /* absolute path of the folder for results on disk; NULL: default */
@@ -29,13 +29,14 @@ struct gw_cluster_options {
     const char *state;         /* folder of the state on disk; NULL: in the cluster's folder */
     uint64_t idle_stop_s;      /* time without work after which a shared cluster ends; 0: never */
     uint64_t file_cache_bytes; /* size of the cache of uploaded files; 0: the default */
-    uint64_t keep_files_bytes; /* size, for each worker, of files that commands left in their
-                                  folders; 0: the default */
-    uint64_t transfer_bytes_max; /* size of checkpoints that may be transferred between workers; 0:
-                                    the default */
-    uint64_t log_max_bytes;   /* size of a daemon's log, and of the log before it; 0: the default */
-    uint64_t pure_keep_bytes; /* size of stored results of pure tasks that no future or task needs;
-                                 0: the default */
+    uint64_t keep_files_bytes; /* most bytes of files of ended commands that each worker stores; 0:
+                                  the default */
+    uint64_t transfer_bytes_max;   /* largest size of a checkpoint that workers transfer to each
+                                      other; 0: the default */
+    uint64_t log_max_bytes;        /* largest size of the log of a scheduler or worker, and of the
+                                      previous log that is kept; 0: the default */
+    uint64_t pure_keep_bytes;      /* most bytes of results of pure tasks that are kept although no
+                                      future and no task needs them; 0: the default */
     uint64_t scatter_memory_bytes; /* memory for scattered values; 0: the default */
     bool orphan_given;
     uint64_t orphan_ms; /* if orphan_given: how long tasks run on without a scheduler */

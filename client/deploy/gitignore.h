@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 struct gw_gitignore {
-    bool decides; /* false: all files count, because there is no repository, or the whole folder is
-                     ignored, or git is not installed */
+    bool decides; /* true: git decides which files count. false: all files count, because there is
+                     no repository, git ignores the whole folder, or git is not installed */
     char *text;   /* owned: names below the folder, each ended by a NUL; "x/" is a folder that is a
                      repository itself */
     size_t bytes;

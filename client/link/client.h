@@ -22,10 +22,12 @@ struct gw_reconnect;
 
 struct gw_client {
     pthread_mutex_t lock;
-    uint32_t refs; /* one of the owner, and one for each group, actor handle, range and stream */
+    uint32_t refs; /* number of references to the client: one of its owner, and one for each group
+                      of futures, actor handle, range and stream */
     _Atomic bool closed;
     struct gw_error down;    /* code not 0: the connection has ended, and why */
-    struct gw_error refused; /* error that the scheduler sent before it closed the connection */
+    struct gw_error refused; /* the error that the scheduler sent before it closed the connection;
+                                code 0: none */
     struct gw_map calls;     /* request -> struct gw_rpc * */
     struct gw_map groups;    /* request -> struct gw_future_group * with futures */
     struct gw_map named;     /* jobs of named actors of which this client had handles */
@@ -35,7 +37,8 @@ struct gw_client {
     uint64_t last_request;
     char *name;
 
-    char *home;               /* address of its scheduler; NULL: the client does not reconnect */
+    char *home;               /* address of the scheduler, to which the client reconnects; NULL: it
+                                 does not reconnect */
     bool home_tcp;            /* `home` is a TCP address; else a unix socket */
     _Atomic bool lost;        /* the connection has ended, and the client is reconnecting */
     struct gw_error unproven; /* error if something that is not the scheduler answered at `home`;
@@ -53,9 +56,9 @@ struct gw_client {
                        -1: the program has not asked for one */
     bool descriptor_signalled; /* it may be readable */
 
-    pthread_mutex_t
-        start_lock; /* held by the only thread that starts a private cluster or sends the program */
-    struct gw_io *io; /* NULL: the private cluster is not started yet */
+    pthread_mutex_t start_lock; /* a thread holds this lock while it starts the private cluster or
+                                   sends the program, so only one thread does this at a time */
+    struct gw_io *io;           /* NULL: the private cluster is not started yet */
     _Atomic bool started;
     _Atomic uint32_t slots; /* slots of a private cluster; UINT32_MAX: a shared cluster, which the
                                client cannot extend */
@@ -69,8 +72,8 @@ struct gw_client {
     struct gw_file_upload *upload;    /* files that are being sent; NULL: none */
     _Atomic uint32_t ship_readers;    /* number of threads that read files for an upload */
     _Atomic uint64_t ship_read_bytes; /* number of bytes that these threads have read */
-    struct gw_buffer env; /* environment for the tasks that this client submits, encoded; empty:
-                             that of this process */
+    struct gw_buffer env; /* the encoded environment of the tasks that this client submits; empty:
+                             they get the environment of this process */
     struct gw_task *task; /* task in which this client runs; NULL: none */
     pthread_t task_thread;
     bool inlined;                  /* GANGWAY_INLINE=1: tasks run in this process */

@@ -45,7 +45,7 @@ struct outgoing {
 
 struct outbox {
     GW_ARRAY(struct outgoing) list;
-    size_t next; /* index of the first entry of `list` that the link does not have yet */
+    size_t next; /* index of the first entry of `list` that was not passed to the connection yet */
 };
 
 struct gw_io {

@@ -25,7 +25,8 @@ struct gw_chunk_row {
     uint32_t dep_count;
     const char *name; /* or NULL */
     bool target;
-    bool whole; /* of a command: its arguments stay in the message, even if they are large */
+    bool whole; /* true: the task is a command, so its arguments are sent in the message even if
+                   they are large */
 };
 
 /* gw_chunk_row_bytes returns the size that a row needs in a message. */

@@ -32,12 +32,12 @@ struct gw_future_group {
     _Atomic uint64_t job;           /* the job's number at the present scheduler */
     struct gw_resubmit_log *record; /* resubmit log of the submission, referenced; or NULL */
     bool detached;
-    struct gw_parts
-        *parts;  /* parts of the stream to which this group belongs, referenced; or NULL */
-    bool shared; /* the group has one future, of a task that was looked up */
-    uint32_t shared_index; /* index of the task that was looked up */
-    bool own; /* the task cannot end before the task in which this client runs: waiting would never
-                 end */
+    struct gw_parts *parts; /* the parts of the stream to which this group belongs (the group has a
+                               reference), or NULL */
+    bool shared;            /* the group has one future, of a task that was looked up */
+    uint32_t shared_index;  /* index of the task that was looked up */
+    bool own; /* true: the task cannot end before the task in which this client runs, so a wait for
+                 it would never end */
     uint32_t live;           /* number of futures that are not released */
     uint32_t pending;        /* number of futures that have not ended */
     const uint32_t *rows;    /* row of each future, ascending; NULL: future i is row i */

@@ -24,15 +24,16 @@ struct gw_resubmit_log {
     uint64_t request;
     uint64_t job;  /* the number that the scheduler of connection `life` gave the job; 0: it has
                       not accepted the job yet */
-    bool left;     /* the last message was sent, and no thread waits until the job is accepted */
+    bool left;     /* true: the last message of the job was sent, and no thread waits for its
+                      acceptance */
     uint32_t life; /* number of the client's connection */
-    struct gw_future_group
-        *group;    /* group of its futures; NULL: they are all released, or there are none */
-    bool held;     /* a scattered value without a future that is not released yet */
-    bool cut;      /* too large to be stored: cannot be sent again */
-    uint32_t said; /* how often the messages were sent again */
-    bool needed;   /* marks logs that are to be sent again, during a reconnect */
-    int fd;        /* file with a large scattered value, or -1 */
+    struct gw_future_group *group; /* the group of the job's futures; NULL: the job has no futures,
+                                      or all are released */
+    bool held;                     /* a scattered value without a future that is not released yet */
+    bool cut;                      /* too large to be stored: cannot be sent again */
+    uint32_t said;                 /* how often the messages were sent again */
+    bool needed;                   /* marks logs that are to be sent again, during a reconnect */
+    int fd;                        /* file with a large scattered value, or -1 */
     size_t bytes;
     GW_ARRAY(struct gw_buffer) frames;
     GW_ARRAY(struct gw_resubmit_log *) inputs; /* referenced */

@@ -7,7 +7,8 @@
 #define GW_SHUTDOWN_GRACE_NS_MAX (300 * GW_NS_PER_S)
 
 struct gw_shutdown {
-    uint64_t grace_ns_max; /* running tasks have their own grace time, but at most this; 0: none */
+    uint64_t grace_ns_max; /* the longest grace time of running tasks, in nanoseconds, if their own
+                              is longer; 0: no grace time */
     /* Called several times a second while the cluster ends. It may send requests to the cluster. If
      * it returns true, the cluster ends at once. May be NULL. */
     bool (*hurry)(struct gw_client *client, uint64_t waited_ns, void *arg);

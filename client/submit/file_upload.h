@@ -12,7 +12,8 @@ struct gw_file_upload {
     struct gw_buffer manifest;
     struct gw_file_upload_file {
         char *name, *path; /* name in the task's folder and path on this host; owned */
-        char *link; /* target of a symbolic link, which is its content; NULL: a file; owned */
+        char *link; /* if this is a symbolic link, its target, which is sent as its content; NULL:
+                       this is a file; owned */
         uint8_t hash[GW_HASH_BYTES];
         uint64_t bytes;
         uint32_t mode;

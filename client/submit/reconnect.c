@@ -23,8 +23,9 @@ struct gw_reconnect {
     struct gw_client *client;
     pthread_t thread;
     bool started;
-    pthread_mutex_t saying; /* held by the only thread that submits again; the reconnect thread or a
-                               caller of gw_reconnect_revive */
+    pthread_mutex_t saying; /* a thread holds this lock while it submits again, so only one thread
+                               does this at a time: the reconnect thread, or a caller of
+                               gw_reconnect_revive */
     uint64_t for_ns;
 };
 

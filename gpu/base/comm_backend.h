@@ -95,7 +95,8 @@ struct gw_comm {
     uint64_t timeout_ns;         /* never 0 */
     struct gw_comm_pulse *pulse; /* NULL: progress is not observed */
     struct gw_comm_group *group; /* NULL: no group is open */
-    uint64_t agreed; /* a value besides the arguments on which all ranks must agree, or 0 */
+    uint64_t agreed; /* one more value that must be the same on all ranks, in addition to the
+                        arguments; 0: none */
 };
 
 /* gw_comm_worst packs a rank's result (0 or an error code) with its number, so that the minimum

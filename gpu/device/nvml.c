@@ -8,7 +8,8 @@
 #include <string.h>
 
 struct symbol {
-    const char *name, *older; /* older: name of an earlier version with the same layout, or NULL */
+    const char *name, *older; /* `older`: name of the function in earlier versions of the library,
+                                 with the same arguments, or NULL */
     size_t offset;
     bool must;
 };

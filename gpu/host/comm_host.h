@@ -23,14 +23,15 @@ struct gw_comm_host {
     uint64_t deadline_ns; /* deadline of the operation in progress */
 
     /* Used if the ranks of this segment are a part of a larger communicator (comm_ring.h): */
-    uint64_t
-        deadline_max_ns; /* deadline of the larger operation that this one belongs to; 0: none */
-    int first_rank;      /* number of local rank 0 in the larger communicator, for texts */
-    int divisor;         /* divisor of averages; 0: the number of ranks of this segment */
+    uint64_t deadline_max_ns; /* if this operation is a part of a larger one, the deadline of the
+                                 larger one; otherwise 0 */
+    int first_rank;           /* number of local rank 0 in the larger communicator, for texts */
+    int divisor;              /* divisor of averages; 0: the number of ranks of this segment */
     enum gw_comm_verb verb;
 
     struct gw_comm_host_extent
-        *extents; /* sorted by offset, without gaps, from the fixed part to the end */
+        *extents; /* the extents of the segment's file, sorted by offset; together they cover the
+                     file from the end of the fixed part to its end */
     size_t extents_count;
     uint64_t history; /* a digest of all alloc and dealloc calls; equal on all ranks */
 };

@@ -34,9 +34,10 @@ struct part {
     struct wish *wishes;  /* [size] */
     struct offer *offers; /* [size] */
     int *members;         /* [count], the parent's rank numbers in the order of the child's ranks */
-    int count,
-        self; /* number of ranks in the part, this rank's number in it; count 0: in no part */
-    int first, local; /* the first rank of the part on this host, and how many it has there */
+    int count, self;  /* number of ranks in this rank's part, and the number of this rank in it; a
+                         count of  0: the rank is in no part */
+    int first, local; /* the first rank of the part that is on this host, and the number of such
+                         ranks */
     int segment;      /* descriptor of this host's segment; -1: not open */
     int listener;
     struct gw_segment *followed;

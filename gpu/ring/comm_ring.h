@@ -20,8 +20,8 @@ struct gw_comm_ring {
     struct gw_comm_host *local;
     int first_rank; /* the lowest rank of this host */
     int hosts, place;
-    int first[GW_RING_HOSTS_MAX +
-              1]; /* the first rank of each host, followed by the total number of ranks */
+    int first[GW_RING_HOSTS_MAX + 1];  /* an array with the number of the first rank of each host,
+                                          and the total number of ranks as its last entry */
     struct gw_comm_ring_place *places; /* [ranks] */
     struct gw_ring_trust trust;
     struct gw_ring_door *door;

@@ -23,7 +23,8 @@ struct gw_ring_part {
     void *data;
     size_t bytes;    /* a multiple of the element size */
     bool reduces;    /* true: data = received . data; false: received data overwrites it */
-    bool is_average; /* this is the last reduction of the part: divide by flow->divisor */
+    bool is_average; /* true: this is the last reduction of this part of the buffer, so divide the
+                        result by flow->divisor */
 };
 
 struct gw_ring_flow {

@@ -47,7 +47,8 @@ struct peer {
     struct gw_transport *link; /* NULL: closed */
     int rank;
     _Atomic bool closed; /* the peer has sent GOODBYE */
-    uint64_t died_ns;    /* time at which its link broke without a GOODBYE; 0: it did not */
+    uint64_t died_ns;    /* time at which the connection broke without a GOODBYE message; 0: it did
+                            not break */
     struct frame frame;  /* the frame that is being received */
     size_t got;
     struct frame answer; /* its answer to the last question; word 0: none yet */

@@ -11,8 +11,10 @@
 
 enum {
     VERSION = 1,
-    HEAD_BYTES = 32,  /* magic 8, version 4, sections 4, file length 8, table length 8 */
-    ENTRY_BYTES = 48, /* kind 4, name length 4, data length 8, hash 32; the name follows */
+    HEAD_BYTES = 32,  /* size of the header in bytes: magic number 8, version 4, number of sections
+                         4, length of the file 8, length of the table 8 */
+    ENTRY_BYTES = 48, /* size in bytes of a section's entry in the table: kind 4, length of the
+                         name 4, length of the data 8, hash 32; the name follows */
 };
 
 /* The first byte is not text, so the file is not mistaken for text. The line ends reveal a transfer

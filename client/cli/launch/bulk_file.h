@@ -15,7 +15,8 @@ struct gw_bulk_file {
     uint32_t *ranks; /* array of `count` numbers of ranks, 0 for an ordinary task; NULL: all tasks
                         are as the options say */
     size_t count;
-    const char *name;    /* default name of the job: that of the file or of the command; borrowed */
+    const char *name;    /* name of the job if the user gives none: the name of the file or of the
+                            command; borrowed */
     int64_t first, step; /* labels of tasks without names: first, first + step, ... */
     bool has_fields;     /* at least one line has several fields */
 };

@@ -13,11 +13,13 @@ struct gw_console_options {
     bool terminal; /* the process gets a terminal; this process's own terminal, if it has one, is in
                       raw mode meanwhile */
     bool wait;     /* wait until the task runs */
-    bool left;     /* allow a task that has ended: start in the folder that it left */
+    bool left;     /* true: the task may have ended; the process then starts in the working folder
+                      that remains of the task */
     bool checkpoint; /* start in the task's checkpoint folder */
     bool signals;    /* SIGINT is sent to the process; SIGTERM and SIGHUP end the console.
                         gw_cli_console_block has blocked them */
-    int in, out;     /* descriptors in place of standard input (-1: no input) and standard output */
+    int in, out;     /* descriptors that are used instead of this process's standard input (-1: no
+                        input) and standard output */
 };
 
 /* gw_cli_console_block blocks the signals that a console handles. Call it before any thread is

@@ -28,7 +28,8 @@ struct gw_input {
     struct gw_future *future;
     int fd, stop_fd;
     int over_fd;    /* readable if the attempt with the tunnel has ended */
-    off_t start;    /* offset at which a file starts; -1: the input cannot be read again */
+    off_t start;    /* offset in the file at which the input begins; -1: the input is no file, and
+                       cannot be read again */
     uint64_t bytes; /* number of bytes read so far */
     bool ended;     /* the end of the input was read */
     bool lost;      /* another attempt needs input that cannot be read again */

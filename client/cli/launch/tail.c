@@ -26,8 +26,8 @@ enum { LINE_BYTES_MAX = 64 << 10, STACK_BYTES = 256 << 10 };
 struct output {
     pthread_mutex_t lock;
     FILE *file;
-    struct reader *open; /* reader whose incomplete line is the last on the stream; NULL: the last
-                            line is complete */
+    struct reader *open; /* the reader that printed the last line of this stream, if that line is
+                            incomplete; NULL: the last line is complete */
 };
 
 struct reader {

@@ -12,9 +12,11 @@ struct gw_tail_options {
     uint64_t attempt; /* 0: the latest attempt */
     uint32_t ranks;   /* 0: an ordinary task */
     int32_t rank;     /* only this rank; -1: all */
-    bool out, err;    /* streams to print; each goes to the same stream of this process */
+    bool out, err;    /* the streams of the task to print: its standard output to the standard
+                         output of this process, and its standard error to the standard error */
     bool follow;      /* print new output until the attempt has ended */
-    bool onwards;     /* with follow: continue with the next attempt, until the task has ended */
+    bool onwards;     /* only with `follow`: after the end of an attempt, continue with the next
+                         one, until the task has ended */
     bool json;        /* print one line of JSON for each line, on stdout */
     bool tail;        /* of existing output, print only the last lines of each stream */
     uint32_t lines;   /* with tail: number of lines */

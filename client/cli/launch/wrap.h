@@ -19,8 +19,8 @@ struct gw_wrap {
     const char **argv;   /* the wrapped command; NULL-terminated */
     const char **epilog; /* command to run after it; NULL: none */
     char *names;         /* string that argv borrows */
-    char *variable; /* environment variable by which gw_wrap_beside knows of the container; NULL: no
-                       container */
+    char *variable;      /* an environment variable for the task, in which gw_wrap_beside finds the
+                            container; NULL: the task has no container */
 };
 
 /* gw_wrap_init wraps a command. The words borrow all texts. Returns 0, or GW_ENOMEM, after which

@@ -81,7 +81,8 @@ struct gw_value *gw_selector_question(const struct gw_selected_task *task);
 /* A subcommand whose arguments select jobs. `each` is called for every job, prints the output, and
  * returns an exit code. The subcommand exits with the first exit code that is not 0. */
 struct gw_selector_command {
-    struct gw_options options; /* `arguments` and their number are filled in by gw_selector_run */
+    struct gw_options options; /* the arguments of the command, and their number; gw_selector_run
+                                  sets both fields */
     bool unfinished;           /* "all" selects only unfinished jobs */
     bool by_number;            /* process the jobs of all arguments in the order of their numbers */
     bool at_once;              /* process many jobs in parallel on threads, in any order */
@@ -89,7 +90,8 @@ struct gw_selector_command {
     int (*task)(struct gw_client *client, const struct gw_selected_task *task,
                 void *arg); /* called if an argument is a task; NULL: only jobs are allowed */
     int (*end)(struct gw_client *client,
-               void *arg); /* called after all jobs if no exit code was other than 0; or NULL */
+               void *arg); /* a function that is called after all jobs were processed, if each had
+                              the exit code 0; or NULL */
     void *arg;
 };
 

@@ -10,7 +10,8 @@
 enum gw_cell {
     GW_CELL_TEXT,         /* strings; numbers unformatted */
     GW_CELL_NUMBER,       /* a number, right-aligned */
-    GW_CELL_MINOR_TEXT,   /* a minor column is removed if lines do not fit into the terminal, */
+    GW_CELL_MINOR_TEXT,   /* this column of a table is less important: it is left out if the lines
+                             do not fit into the terminal, */
     GW_CELL_MINOR_NUMBER, /* the last minor column first */
     GW_CELL_COUNT,        /* number of items of a list */
     GW_CELL_DURATION,     /* nanoseconds */

@@ -229,8 +229,8 @@ void gw_sched_cancel_abandon(struct gw_sched *sched, struct gw_job *job,
         cancelled = true;
         gw_sched_cancel_task(sched, job, row, cancel);
     }
-    /* Resume a paused job: other jobs may still need its tasks, and no client is left to resume it.
-     */
+    /* If the job is paused, resume it: other jobs may still need its tasks, and no client that
+     * could resume it is connected. */
     if (job->paused)
         GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = "the end of its client");
 }

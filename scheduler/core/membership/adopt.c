@@ -60,7 +60,8 @@ static bool gpus_are_well(const struct gw_late_told *claim)
     return true;
 }
 
-/* What happens to a claim: refused, kept for later, or taken over. */
+/* What happens to a claim, which is an attempt that a registering worker reports: the claim is
+ * refused, kept for later, or taken over. */
 enum fate { FATE_REFUSED, FATE_WAITS, FATE_TAKEN };
 
 /* Returns true if a new attempt runs for an input of the claimed task. The claimed attempt then

@@ -28,8 +28,8 @@ struct gw_known {
     uint64_t incarnation;
     char *name;        /* owned */
     bool awaited;      /* from the previous term, and has not reconnected */
-    uint64_t until_ns; /* the worker was lost and its processes may use its GPUs until this time; 0:
-                          it was not lost */
+    uint64_t until_ns; /* if the worker was lost, the time until which its processes may still use
+                          its GPUs; 0: the worker was not lost */
 };
 
 /* An attempt that a registering worker reported and that waits for its dependencies to be adopted.

@@ -39,9 +39,11 @@ struct gw_charges {
     uint8_t retries;   /* after errors of the user's code */
     uint8_t crashes;   /* runner processes that died while running it */
     uint8_t losses;    /* workers that were lost while running it */
-    uint8_t uncharged; /* ends that do not count against the retry budget (but are limited) */
+    uint8_t uncharged; /* number of ends of attempts that do not count against the retry budget
+                          (this number has a limit, too) */
     uint8_t preemptions;
-    uint8_t ports; /* attempts that failed because another process used their MASTER_PORT */
+    uint8_t ports; /* number of attempts that failed because another process used their MASTER_PORT
+                    */
 };
 
 /* The result of a rank: its size, and a small value itself, or the worker or token that has it. */

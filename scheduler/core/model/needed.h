@@ -15,7 +15,8 @@ struct gw_need {
     struct gw_resources resources;
     struct gw_pairs workers; /* names of workers or hosts; none: any */
     struct gw_places places; /* gang: ranks for each worker, see places.h; or none */
-    bool prefer; /* the workers are preferred only: others are used if these have no room */
+    bool prefer; /* true: the named workers are preferred, and other workers are used if these have
+                    no room */
     struct gw_arena arena;
 };
 

@@ -10,7 +10,8 @@ struct gw_sched_options {
     uint64_t worker_lost_ns; /* silence after which a worker counts as lost; 0: GW_LOST_NS */
     uint32_t crash_budget;   /* runner deaths that one task may cause; 0: 3 */
     uint32_t loss_budget;    /* workers that may be lost under one task; 0: 10 */
-    uint32_t window; /* attempts for each slot of a worker, including prefetched ones; 0: default */
+    uint32_t window; /* most attempts that a worker has at a time for each of its slots, with the
+                        prefetched ones; 0: the default */
     uint32_t range_block;         /* rows of a range that are freed together; 0: default */
     uint64_t first_job;           /* smallest id that was never used by a job; 0: 1 */
     uint64_t pure_keep_bytes;     /* kept results of pure tasks that no task needs; 0: 64 MiB */
@@ -22,8 +23,9 @@ struct gw_sched_options {
     uint64_t ageing_ns;    /* after this time a waiting gang rises in the order; 0: 10 min */
     const char *state_dir; /* sent to peers; borrowed */
     const char *address;   /* TLS address of the scheduler; NULL: none; borrowed */
-    const char *owner; /* owner of clients without a token, for the log; NULL: unknown; borrowed */
-    const char *cluster; /* cluster id; NULL: ""; borrowed */
+    const char *owner;     /* name of the user of clients that connect without a token, for the log;
+                              NULL: unknown; borrowed */
+    const char *cluster;   /* cluster id; NULL: ""; borrowed */
 };
 
 #endif

@@ -28,7 +28,8 @@
 /* -- State machines --------------------------------------------------------------------------- */
 
 enum gw_task_state {
-    GW_TASK_RETIRED,    /* row of a range that has ended and was freed; freed rows read as 0 */
+    GW_TASK_RETIRED,    /* the task is one of a range, has ended, and its row in the table was
+                           freed; a freed row reads as 0 */
     GW_TASK_WAITING,    /* for its dependencies */
     GW_TASK_READY,      /* in a ready queue */
     GW_TASK_PLACED,     /* given to a worker */
@@ -104,11 +105,13 @@ struct gw_session {
     struct gw_map shares;                /* request -> struct gw_share * */
     struct gw_sync_waiter *sync_waiters; /* its waiting coordination requests */
     struct gw_sync_lease *sync_leases;   /* its coordination leases */
-    uint32_t attempt; /* slot of the attempt that the client is inside of; GW_NO_INDEX: none */
+    uint32_t attempt; /* if the client runs inside an attempt, the index of this attempt in the
+                         table of attempts; otherwise GW_NO_INDEX */
     struct gw_session *inside_prev, *inside_next; /* other sessions inside the same attempt */
     uint64_t age;                                 /* age of jobs that it submits; 0: their own id */
     uint32_t depth;
-    bool of_command; /* inside a command: detached jobs get an age of their own and depth 0 */
+    bool of_command; /* the client runs inside a command: its detached jobs get an age of their own
+                        and depth 0 */
     struct gw_scattered scattered; /* scattered values of its jobs that the scheduler holds */
 };
 
@@ -158,7 +161,8 @@ enum gw_task_flag {
     GW_TASK_ALIAS = 8192,     /* its result is that of its only dependency */
     GW_TASK_DELAYED = 1024,   /* waits for its retry delay */
     GW_TASK_CANCELS = 16384,  /* after a restart: its cancellation was not complete */
-    GW_TASK_CLOSED = 4096,    /* of a range: ended, and its result cannot be requested any more */
+    GW_TASK_CLOSED = 4096,    /* a task of a range that has ended, and whose result no client can
+                                 request any more */
 };
 
 /* A dependency of a row. job 0: the job of the row. */
@@ -207,7 +211,8 @@ struct gw_progress {
 struct gw_place {
     uint64_t attempt;
     uint32_t index, rank, worker; /* worker id; 0: in an earlier term, see name */
-    const char *name; /* name of the worker in an earlier term, else NULL; in the job's arena */
+    const char *name; /* the name of the worker, if the attempt ran in an earlier term of the
+                         scheduler, otherwise NULL; in the job's arena */
     bool unbegun;     /* its gang never started, so listings do not show the attempt */
 };
 
@@ -244,7 +249,8 @@ struct gw_range {
     bool stop;                 /* end the range at the first failure */
     bool retires;              /* blocks of closed rows are freed */
     bool feeding;              /* holds the inputs: more rows will be created */
-    bool ended;                /* no more rows will be created: the remaining ones are cancelled */
+    bool ended;                /* the range creates no more tasks: those that it has not created
+                                  are cancelled */
     bool failed;               /* a row has failed and `stop` is set */
     bool hungry;               /* is on the list sched->hungry */
 };
@@ -348,11 +354,13 @@ struct gw_shape {
     uint64_t full_wait_ns;     /* gang: time to wait for all ranks, see gang_size.h */
     struct gw_need *need;      /* constraint on workers; NULL: none */
     uint32_t queues, attempts; /* number of references to it */
-    uint32_t debits, ready; /* total debits of its worker queues; total rows of its ready queues */
+    uint32_t debits, ready; /* number of debits in all worker queues of this class; number of tasks
+                               in all its ready queues */
     GW_ARRAY(struct gw_queue *) heap;   /* ordered by priority, then job */
     uint32_t nested;                    /* queues in the heap whose jobs were submitted by tasks */
     GW_ARRAY(struct gw_queue *) parked; /* queues without enough memory, at most GW_PARKED_MAX */
-    bool parted;  /* blocked because some pairs of workers cannot reach each other */
+    bool parted;  /* this class is blocked because some pairs of workers cannot connect to each
+                     other */
     bool blocked; /* none of its tasks fits until something is freed */
     bool could;   /* an empty cluster could run it; valid for could_epoch */
     uint64_t could_epoch;
@@ -454,7 +462,8 @@ struct gw_worker {
     uint64_t incarnation;
     uint32_t slots, slots_free, gpu_count, gpus_free, instances_free;
     uint64_t memory_bytes, memory_free;
-    uint32_t slots_over; /* taken although none was free; repaid by slots that are given back */
+    uint32_t slots_over; /* number of slots that are in use although the worker does not have them;
+                            slots that become free reduce this number first */
     uint64_t memory_over;
     uint32_t reserved_ranks; /* of the gang that holds the reservation */
     uint32_t reserved_slots; /* free slots that are kept for these ranks, at most */
@@ -489,7 +498,8 @@ struct gw_worker {
 /* One task, or one rank of a gang, at one worker. */
 struct gw_attempt {
     /* Fields that every task uses: 64 bytes, because thousands of attempts exist at once. */
-    uint64_t id; /* in messages, all ranks have the id of the gang, which is that of rank 0 */
+    uint64_t id; /* id of the attempt; in messages, all ranks of a gang have the id of the attempt
+                    of rank 0 */
     struct gw_job *job;
     struct gw_worker *worker;
     struct gw_worker_queue *lane;
@@ -501,7 +511,8 @@ struct gw_attempt {
     bool stands : 1;               /* a call of an actor, or an actor that has started */
     bool pipelined : 1;            /* its task waits: its inputs do not count as fetched yet */
     bool ends_next : 1;            /* adopted as ended: the report of its end will follow */
-    bool fetches : 1;        /* some inputs count as fetched by it; false: the worker had all */
+    bool fetches : 1;        /* true: the worker fetches some inputs for this attempt; false: the
+                                worker had all inputs */
     uint64_t expected_bytes; /* see memory.h */
 
     /* Other fields. */
@@ -545,7 +556,9 @@ struct gw_rank {
     uint64_t begun;          /* collectives that it has called */
     char operation[24];      /* name of the collective that it is in */
     struct gw_result result; /* value is owned */
-    char *door, *stack;      /* owned or NULL: "host:port" of a command; result of the inspection */
+    char *door, *stack;      /* `door`: address "host:port" of a rank that is a command. `stack`:
+                                the result of the inspection of its process. Both are owned, or
+                                NULL */
 };
 
 /* One attempt of a gang. */
@@ -569,7 +582,8 @@ struct gw_gang_attempt {
     uint64_t from_attempt; /* attempt whose checkpoint it continues from; 0: none */
     int64_t from_step;
     bool from_lost; /* the checkpoint was lost */
-    bool mirrors;   /* commands: the checkpoint folder of rank 0 is copied to all workers */
+    bool mirrors;   /* for a gang of commands: the checkpoint folder of rank 0 is copied to all
+                       workers of the gang */
     uint64_t token; /* token of the data of rank 0; 0: none */
     uint32_t cause_rank, cause_worker; /* GW_NO_INDEX and 0: not caused by a rank */
     struct gw_end cause;               /* texts are owned */
@@ -673,7 +687,7 @@ struct gw_sched {
     GW_ARRAY(struct gw_shape *) shapes; /* by id; NULL: free */
     uint32_t shapes_count;
     struct gw_strmap names; /* of workers and hosts that were ever ready */
-    bool freed; /* resources were freed or tasks became ready since the last placement */
+    bool freed; /* true: since the last placement, resources became free or tasks became ready */
     uint64_t score_epoch;
     GW_ARRAY(struct gw_worker *) frontiers; /* to be handled in this step */
     /* Ring of worker queues whose debits are held only by pipelined attempts. */

@@ -7,7 +7,8 @@
 /* The time at which a worker has room for one more rank. */
 struct gw_opening {
     struct gw_worker *worker;
-    bool known;       /* enforced time limits give the time; otherwise at_ns is a guess */
+    bool known;       /* true: at_ns follows from the time limits of tasks; false: at_ns is a guess
+                         from earlier run times */
     uint64_t at_ns;   /* latest time at which there is room, unless other tasks come */
     uint64_t attempt; /* attempt whose end makes the room; 0: none */
 };

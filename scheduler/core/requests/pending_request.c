@@ -77,7 +77,8 @@ static void ask_holder(struct gw_sched *sched, const struct gw_pending_request *
 {
     uint32_t place = gw_sched_object_holder_any(sched, at, GW_NO_INDEX);
     if (place == GW_NO_INDEX)
-        return; /* the result was lost: the task runs again, and the request is tried again then */
+        return; /* the result was lost: its task runs again, and this request is tried again after
+                   that */
     struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
     /* For an alias, this object belongs to another task. */
     const struct gw_object *object = &sched->objects.items[at];

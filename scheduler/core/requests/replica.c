@@ -151,7 +151,7 @@ static void explain(const struct picture *picture, uint32_t wanted, bool named,
 struct tally {
     uint32_t copies;
     bool under_way;
-    struct gw_error error; /* of the first rank that has too few replicas and will get no more */
+    struct gw_error error; /* why the first rank with too few replicas gets no more of them */
 };
 
 static void top_up(struct gw_sched *sched, const struct gw_pending_request *pending, uint32_t at,
@@ -212,7 +212,8 @@ bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
                      "any more: keep a future of it, or publish it",
                      row, (unsigned long long)job->id);
     } else if (!gw_sched_objects_whole(sched, job, row)) {
-        return false; /* the lost result is computed again, and the request is tried again then */
+        return false; /* the task computes its lost result again, and this request is tried again
+                         after that */
     } else {
         for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
              at = sched->objects.items[at].next)

@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum {
-    CAUSES_MAX = 1000 /* longest chain of dependencies that is followed to the first failure */
+    CAUSES_MAX = 1000 /* most dependencies that are followed, one after the other, to find the
+                         first failure */
 };
 
 /* Says who or what cancelled the task, and when. */

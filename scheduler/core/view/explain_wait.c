@@ -337,7 +337,8 @@ static void explain_delayed(const struct gw_sched *sched, const struct gw_job *j
     double left_s = (double)gw_sched_delay_left_ns(sched, job, row) / 1e9;
     uint32_t tries = job->tasks.charges[row].tries;
     gw_text_say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
-    if (spec->retries > 0) /* restarts that did not count against the retry budget are included */
+    if (spec->retries > 0) /* this number also contains restarts that did not count against the
+                              retry budget */
         gw_text_say(text, " of %u", tries + 1 + spec->retries - job->tasks.charges[row].retries);
     if (job->tasks.charges[row].retries + job->tasks.charges[row].crashes == 0)
         gw_text_say(text, ": worker %u, which is short of memory, gave it back",

@@ -22,7 +22,8 @@ enum {
 
 struct gw_page {
     struct gw_value *rows;
-    uint64_t cursor; /* where this page begins. Each listing defines what its cursor counts */
+    uint64_t cursor; /* position in the listing at which this page begins; each listing defines
+                        what the cursor counts */
     uint64_t next;   /* where the next page begins if `more` is set */
     bool more;
     uint32_t rows_max, units;

@@ -179,8 +179,8 @@ static bool matches(const struct gw_selection *selection, const struct gw_sched 
                     const struct gw_running *running, const struct gw_job *job)
 {
     if (job->tasks.count == 0 || job->calls_of || gw_sched_job_is_value(job))
-        return false; /* a job that was withdrawn before it had a task; for calls, the actor is
-                         listed instead */
+        return false; /* not listed: a job whose client withdrew it before it had a task, and a job
+                         with calls of an actor (the actor is listed instead) */
     if (selection->own && job->uid != selection->uid)
         return false;
     if (selection->last && job->depth > 0)

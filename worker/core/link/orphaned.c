@@ -41,9 +41,11 @@ struct gw_untold {
     uint64_t said_ns;       /* when it was reported; 0: not reported yet */
     uint64_t bytes, run_ns; /* size of the value; duration of the attempt */
     uint32_t value_size;
-    void *value; /* owned, as are the following texts; NULL: no value, or the value is an object */
+    void *value; /* the value of the result; owned, as the following texts are; NULL: there is no
+                    value, or the value is an object of this worker */
     struct gw_attempt_end end; /* used if finished is false */
-    char *tail;                /* last lines of its stderr as its runner reported them, or NULL */
+    char *tail;                /* the last lines of the task's stderr, as its runner reported them,
+                                  or NULL */
     char *path;                /* path of its stderr; NULL: none */
     size_t kept_bytes;         /* part of gw_orphaned.bytes that this entry takes */
 };
@@ -164,7 +166,8 @@ void gw_orphaned_ended(struct gw_node_core *core, const struct gw_attempt *run,
     case GW_OUTCOME_OOM:
     case GW_OUTCOME_TIMEOUT:
         break;
-    default: /* this outcome is not charged to the task, which simply runs again */
+    default: /* this outcome does not count against the retry budget of the task, and the task runs
+                again */
         return;
     }
     struct gw_untold *untold =

@@ -51,8 +51,8 @@ static void keep_cluster(struct gw_known_history *history, const char *cluster)
 
 void gw_registration_prepare(struct gw_node_core *core, const struct gw_message *message)
 {
-    if (core->term ==
-        message->term) { /* a scheduler of the same term has counted these attempts as lost */
+    if (core->term == message->term) { /* the scheduler has not restarted since the worker lost its
+                                          connection, so it has counted these attempts as lost */
         gw_orphaned_forget(core);
     } else {
         gw_fetch_leave_neighbours(core);

@@ -17,7 +17,8 @@ enum {
 
 struct gw_node_options {
     uint32_t slots;
-    uint32_t cores; /* divided among the slots as OMP_NUM_THREADS; 0: equal to slots */
+    uint32_t cores; /* number of cores, which are divided among the slots (variable
+                       OMP_NUM_THREADS); 0: as many as slots */
     uint64_t memory_bytes;
     /* Memory thresholds in thousandths of memory_bytes. 0: no such threshold. See memory_limits.c.
      */
@@ -39,7 +40,8 @@ struct gw_node_options {
     uint32_t gpu_count;
     uint64_t
         gpu_clear_ns;    /* maximum time that the driver may take to free a GPU's memory; 0: 10 s */
-    bool gpus_watched;   /* the driver sends GPU samples, more often while a GPU is clearing */
+    bool gpus_watched;   /* true: the caller of the core reports measurements of GPUs, and more
+                            often while memory of a GPU is being freed */
     const char *host;    /* name of this host, shown to users */
     const char *machine; /* unique identity of this host's kernel; NULL: unknown */
     const char *address; /* address of the socket for other workers */
@@ -49,15 +51,17 @@ struct gw_node_options {
     const char *checkpoint_dir; /* a task's checkpoint folder is <job>/<index> below it */
     const char *binary_dir;     /* folder of the worker's executable; NULL: unknown */
     uint64_t heartbeat_ns;      /* 0: GW_HEARTBEAT_NS */
-    uint64_t
-        fence_ns; /* runners are killed after the scheduler is silent this long; 0: GW_FENCE_NS */
-    uint64_t orphan_ns;      /* maximum time to run while connecting is refused; 0: 10 min */
+    uint64_t fence_ns;  /* if the scheduler has sent nothing for this time, the worker kills its
+                           runners;  0: GW_FENCE_NS */
+    uint64_t orphan_ns; /* maximum time to run while connecting is refused; 0: 10 min */
     uint64_t runner_idle_ns; /* an idle runner of a pool ends after this time; 0: 60 s */
-    uint32_t lent_max; /* maximum number of tasks that wait for others with yielded slots; 0: 512 */
+    uint32_t lent_max; /* most tasks on this worker that may wait for other tasks at a time, which
+                          yields their slots; 0: 512 */
     /* Maximum size of the retained folders of commands with files; 0: none is retained */
     uint64_t kept_bytes_max;
     uint32_t uid; /* user id of the worker's own processes */
-    bool far; /* the worker's processes do not use the user's way to the scheduler, which is TLS */
+    bool far;     /* true: clients connect to the scheduler by TLS, so processes of tasks do not
+                     connect to it as clients do */
 };
 
 #endif

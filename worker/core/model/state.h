@@ -28,7 +28,8 @@ enum gw_attempt_state {
     GW_ATTEMPT_STANDING, /* gang: reported ready; task of an actor: the actor exists */
     GW_ATTEMPT_SENT,     /* function: in a runner's queue, whose first attempt executes */
     GW_ATTEMPT_RUNNING,  /* a command, or a rank after the gang started */
-    GW_ATTEMPT_ENDING,   /* the outcome is known and is reported when the process is reaped */
+    GW_ATTEMPT_ENDING,   /* the outcome of the attempt is known; the worker reports it when the
+                            process is reaped */
     GW_ATTEMPT_ENDED,
 };
 
@@ -157,7 +158,8 @@ struct gw_result_memfd {
     uint32_t uid;     /* the user whose results it holds and held before */
     uint32_t leases;  /* sum over all readers */
     uint8_t state;
-    bool left; /* a receiver of its descriptor is not counted: it is not used again */
+    bool left; /* a process that is not counted in `leases` has the descriptor, so the file is not
+                  used for a later result */
     struct gw_result_memfd *older, *newer; /* neighbours in the list of idle ones */
     GW_ARRAY(struct gw_memfd_reader {
         uint64_t process; /* may have it mapped */
@@ -189,7 +191,8 @@ struct gw_memory {
     uint64_t written_bytes; /* in total since the worker started */
     uint32_t descriptors, descriptors_max;
     size_t on_disk, in_memory; /* number of objects */
-    /* wanted: inputs of attempts that were not sent to a runner yet */
+    /* `unused`: objects that no attempt uses. `wanted`: inputs of attempts that were not sent to a
+     * runner yet */
     struct gw_objects unused, wanted;
     struct gw_map files; /* requests to write or open: file -> struct gw_object *, 0: freed */
     uint64_t last_file, spilling_bytes;
@@ -238,7 +241,8 @@ struct gw_attempt_input {
     uint32_t index, rank, worker, value_size;
     const void *value;
     struct gw_object *object; /* the object counts this input as one of its users */
-    struct gw_attempt *maker; /* attempt here that makes the input; NULL: none, or it was made */
+    struct gw_attempt *maker; /* the attempt on this worker that makes the input; NULL: no such
+                                 attempt, or the input was made already */
     /* The attempt that has this input; prev and next link the maker's list of successors */
     struct gw_attempt *successor;
     struct gw_attempt_input *prev, *next;
@@ -272,14 +276,16 @@ struct gw_attempt {
     uint32_t index, rank, try_number;
     uint8_t state;
     bool pinned;              /* a runner was given its inputs */
-    uint64_t untold_bytes[2]; /* printed (stdout, stderr) while the scheduler was slow, not sent */
+    uint64_t untold_bytes[2]; /* bytes of stdout and of stderr that were not sent, because the
+                                 scheduler read slowly when they were printed */
     /* Kill it when it becomes the first of its runner's queue; a call: only if it is taken back */
     bool killing;
     bool holds_slots;  /* a prepared rank of a command, which reserves its slots */
     bool goes;         /* a prepared rank that starts as soon as its GPUs are free */
     bool wants_folder; /* the working folder is being made */
     bool filled;       /* the attempt has written its result to its memory file */
-    bool bound;        /* tied to this term of the scheduler: it is connected to it, or pauses */
+    bool bound;        /* the attempt depends on this term of the scheduler: its client is
+                          connected to the scheduler, or it pauses */
     uint64_t load_ns;  /* the part of the process's load_ns that this attempt causes */
     uint64_t peak_told_bytes, kill_grace_ns;
     uint32_t missing; /* number of inputs that have not arrived */
@@ -287,7 +293,8 @@ struct gw_attempt {
     uint32_t *gpus;
     struct gw_attempt_input *deps;
     const void *args;
-    void *block; /* memory of deps, gpus, args and values; NULL: they are in small */
+    void *block; /* memory for `deps`, `gpus`, `args` and the values; NULL: they are stored in
+                    `small` */
     struct gw_node_spec *spec;
     struct gw_runner_pool *pool;
     struct gw_process *process;
@@ -302,7 +309,8 @@ struct gw_attempt {
     struct gw_attempt *prev, *next;
     char *folder; /* working folder; NULL: none, or not made yet */
     struct gw_attempt_end end;
-    char *tail;         /* last lines of stderr that its runner reported, owned; NULL: none */
+    char *tail;         /* the last lines of the task's stderr, as its runner reported them; owned;
+                           NULL: no lines */
     uint64_t small[30]; /* Must be last: gw_attempt_new does not clear it. Two inputs fit. */
 };
 
@@ -327,8 +335,10 @@ struct gw_process {
     uint32_t agains; /* program->agains when it was started */
     bool runner;
     bool reaping; /* the worker ordered its end, so its later results are ignored */
-    bool cut_off; /* the worker ordered the end because the link closed without an exit */
-    uint64_t led; /* attempt that was given up while this process was its rank 0; 0: none */
+    bool cut_off; /* the worker ends the process because its connection was closed although it has
+                     not exited */
+    uint64_t led; /* id of the attempt that the worker gave up while this process executed its rank
+                     0; 0: none */
     bool started_told;
     bool starts;    /* counted in its pool's `starting` */
     bool lent;      /* the task waits for other tasks and has yielded its slots */
@@ -409,7 +419,8 @@ struct gw_gang {
     uint32_t ring_port;
     uint8_t ring_key[32]; /* used if functions run on several workers */
     bool has_key;
-    bool transferring;   /* the checkpoint is being transferred; ranks are not ready before that */
+    bool transferring;   /* the checkpoint is being transferred to this worker; until it is here,
+                            no rank is ready */
     bool mirrors;        /* the transfer from rank 0's worker has started; for commands */
     bool watches;        /* the checkpoint folder is watched */
     char *transfer_text; /* why the transfer failed; owned */
@@ -452,7 +463,8 @@ struct gw_retained_workdir {
 
 /* State while the worker has no scheduler. See orphaned.c. */
 struct gw_orphaned {
-    uint64_t since_ns; /* when connecting was first refused; 0: not since the last welcome */
+    uint64_t since_ns; /* time when the worker first could not connect to the scheduler; 0: no
+                          attempt to connect has failed since the last welcome message */
     GW_ARRAY(struct gw_untold) untold;
     size_t bytes;
 };
@@ -501,8 +513,8 @@ struct gw_node_core {
     GW_ARRAY(struct gw_process *) processes;
     /* Ready attempts that need a process of their own: commands, ranks, creators of actors */
     struct gw_attempts alone;
-    /* waiting: attempts that wait for inputs. held: prepared ranks of commands, ranks that end, and
-     * tasks of actors. */
+    /* `waiting`: attempts that wait for inputs. `held`: ranks of commands that are prepared but
+     * not started, ranks that end, and tasks of actors. */
     struct gw_attempts waiting, held;
     GW_ARRAY(struct gw_fetch *) fetches; /* in order of deadline */
     /* Attempts whose makers are gone: given back to the scheduler in this step */
@@ -512,14 +524,18 @@ struct gw_node_core {
     struct gw_attempts ended;    /* reported and freed in this step */
     struct gw_attempts supplied; /* attempts whose last inputs arrived in this step */
     GW_ARRAY(struct gw_node_actor *) ended_actors; /* freed in this step */
-    bool pools_left; /* a process has left a pool: pools without users are freed in this step */
+    bool pools_left; /* true: a process has left its pool, so pools that nothing uses are freed in
+                        this step */
     GW_ARRAY(void *) run_chunks;
     struct gw_attempt *run_spare;
     uint64_t serial, process_id, request, batch; /* last number used of each kind */
-    uint32_t slots_used;      /* exceeds the worker's slots only if tasks continue after a wait */
+    uint32_t slots_used;      /* number of slots in use; larger than the number of the worker's
+                                 slots only while tasks continue after a wait for other tasks */
     uint32_t lent;            /* number of processes that have yielded their slots */
     bool woken;               /* a process is marked woken */
-    uint64_t starving_serial; /* attempts after this one get no runners; UINT64_MAX: none starves */
+    uint64_t starving_serial; /* attempts with a higher serial number get no runners, because an
+                                 earlier one waits too long for slots; UINT64_MAX: no attempt does
+                                 */
     uint64_t object_bytes;
     uint64_t runs; /* attempts that ever arrived, except calls of actors */
     struct gw_memory memory;

@@ -37,8 +37,9 @@
 #define MS UINT64_C(1000000)
 /* Wait while paused, before one more attempt starts; wait while full, before attempts fail */
 #define PATIENCE_NS (5000 * MS)
-#define FREES_NS (60000 * MS) /* the wait while full, if a running task may release its inputs */
-#define LOOK_NS (20 * MS)     /* minimum wait: a release message may follow the assign message */
+/* Wait while memory is full, if a running task may release its inputs when it ends */
+#define FREES_NS (60000 * MS)
+#define LOOK_NS (20 * MS) /* minimum wait: a release message may follow the assign message */
 
 enum {
     SPILLS_MAX = 2,         /* results written at a time */
@@ -281,8 +282,8 @@ static uint32_t state_now(struct gw_node_core *core)
         return GW_MEMORY_OPEN;
     if (only_adders(core))
         return GW_MEMORY_PAUSED;
-    if (memory->state ==
-        GW_MEMORY_ONE) /* stays until one new attempt has arrived or one that was here has begun */
+    if (memory->state == GW_MEMORY_ONE) /* this flag stays set until a new attempt has arrived, or
+                                           an attempt that was on the worker has begun */
         return memory->runs == core->runs && !memory->begun ? GW_MEMORY_ONE : GW_MEMORY_PAUSED;
     bool patient = memory->state == GW_MEMORY_OPEN || core->now_ns - memory->since_ns < PATIENCE_NS;
     if (patient && (anything_works(core) || memory->spilling || end_idle(core)))

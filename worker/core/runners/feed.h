@@ -11,8 +11,8 @@ void gw_feed_process(struct gw_node_core *core, struct gw_process *process,
 void gw_feed_pool(struct gw_node_core *core, struct gw_runner_pool *pool);
 void gw_feed_actors(
     struct gw_node_core *core); /* gives waiting calls to the runners of their actors */
-/* gw_feed_room returns true if an idle runner may use its slots. It may not if more slots are in
- * use than the worker has. */
+/* gw_feed_room returns true if an idle runner may use its slots for a task. It returns false if
+ * more slots are in use than the worker has. */
 bool gw_feed_room(const struct gw_node_core *core, const struct gw_process *process);
 
 #endif

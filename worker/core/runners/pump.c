@@ -146,7 +146,8 @@ static void take_alone(struct gw_node_core *core, struct gw_attempt *run)
     } else if (run->pool) {
         gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STARTING);
         gw_spawn_process(core, run->pool, run, NULL);
-    } else if (run->gang) { /* rank of a command: its slots are reserved until the gang starts */
+    } else if (run->gang) { /* a rank that is a command: its slots are reserved until the gang
+                               starts */
         gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STARTING);
         run->holds_slots = true;
         core->slots_used += run->spec->slots;

@@ -136,8 +136,8 @@ void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t
     if (queue->heap_at == GW_NO_INDEX && !queue->parked && !gw_sched_job_rests(queue->job) &&
         queue->shape->slots > 0) /* calls of actors are placed by actor.h */
         gw_sched_queue_heap_push(queue);
-    if (queue->job->depth >
-        0) /* jobs of tasks may be placed although others are blocked: see gw_sched_queue_nested */
+    if (queue->job->depth > 0) /* jobs that tasks submitted may be placed although other jobs are
+                                  blocked: see gw_sched_queue_nested */
         queue->shape->blocked = false;
     if (!gw_sched_job_rests(queue->job))
         gw_sched_ageing_begin(sched, queue);

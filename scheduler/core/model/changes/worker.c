@@ -110,7 +110,8 @@ void gw_sched_worker_set_lost(struct gw_sched *sched, struct gw_worker *worker, 
     sched->leaving -= worker->state == GW_WORKER_SHUTTING_DOWN;
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
     gw_sched_gpu_twins_free(sched, worker);
-    sched->freed = true; /* a gang may start with fewer ranks, because fewer are possible */
+    sched->freed = true; /* a waiting elastic gang may start with fewer ranks now, because the
+                            cluster has room for fewer ranks than before */
     gw_sched_queue_classes_update(sched);
 }
 

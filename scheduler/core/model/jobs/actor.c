@@ -64,8 +64,8 @@ struct gw_job *gw_sched_actor_line_next(const struct gw_line *line)
             if (job->tasks.state[job->line_row] <= GW_TASK_READY)
                 return job;
         if (job->state == GW_JOB_OPEN)
-            return NULL; /* rows that this job will still send come before the calls of younger jobs
-                          */
+            return NULL; /* calls that the client will still add to this job come before the calls
+                            of younger jobs */
         gw_sched_actor_line_remove(job);
     }
     return NULL;

@@ -11,7 +11,8 @@
 
 enum {
     UNSTEADY_TOLD = 3
-}; /* report the failure after this many copies failed because the folder changed */
+}; /* if so many attempts to copy a checkpoint failed because its folder changed, the failure is
+      reported */
 
 const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, uint32_t row)
 {
@@ -193,7 +194,8 @@ void gw_sched_apply_checkpoint_made(struct gw_sched *sched,
     record->attempt = record->home.attempt = fact->attempt;
     record->step = record->home.step = (int64_t)fact->step;
     record->saver = record->home;
-    if (!fact->attempt) { /* restart from the beginning, in a folder that no other worker has */
+    if (!fact->attempt) { /* the gang restarts from the beginning, in a folder that no other worker
+                             has */
         record->home = record->saver = record->copy = (struct gw_checkpoint_place){0};
         record->shared = false;
     }

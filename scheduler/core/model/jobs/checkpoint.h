@@ -39,17 +39,20 @@ struct gw_checkpoint_place {
 struct gw_checkpointed {
     uint64_t attempt;
     int64_t step;
-    /* home: where rank 0 is or was last. saver: the worker that saved the checkpoint, which may be
-     * an earlier home. Both have the same attempt and step. */
+    /* `home`: the worker where rank 0 runs or ran last. `saver`: the worker that saved the
+     * checkpoint; it may be an earlier `home`. The attempt and the step of the checkpoint are
+     * those of both records. */
     struct gw_checkpoint_place home, saver, copy;
     struct gw_checkpoint_place *members; /* commands: the other workers of the last attempt */
     uint32_t member_count, member_room;
     uint32_t copier;  /* id of the worker that makes a copy; 0: none */
-    uint32_t passing; /* id of the worker that shuts down and causes the copy; 0: none */
+    uint32_t passing; /* if the copy is made because a worker shuts down, the id of this worker;
+                         otherwise 0 */
     /* Id of a worker that shuts down and whose checkpoint needs no further copy: one exists, or no
      * worker could take it. */
     uint32_t passed;
-    bool shared;       /* another host has access to home's folder: no transfer or copy is needed */
+    bool shared;       /* true: another host has access to the folder of `home`, so no transfer and
+                          no copy is needed */
     uint32_t unsteady; /* consecutive copies that failed because the folder changed */
     char trouble[256]; /* the last reported reason for the missing copy */
 };

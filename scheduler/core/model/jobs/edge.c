@@ -99,7 +99,8 @@ uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge)
     uint32_t low = tasks->edge_rows[block];
     uint32_t high = block < blocks ? tasks->edge_rows[block + 1] : tasks->count - 1;
     guess_row(tasks->deps_at, edge, &low, &high);
-    while (low < high) { /* find the last row whose dependencies begin at this one or before it */
+    while (low < high) { /* find the last row whose first dependency is this dependency or an
+                            earlier one */
         uint32_t middle = high - (high - low) / 2;
         if (tasks->deps_at[middle] <= edge)
             low = middle;

@@ -15,7 +15,8 @@
 struct gw_cancel {
     bool hard;       /* without a grace period */
     uint32_t reason; /* enum gw_kill_reason */
-    const char *by;  /* user or reason, for people; NULL: nobody needs the task any more */
+    const char *by;  /* the user who asked for the cancel, or the reason, as a text for people;
+                        NULL: nobody needs the task any more */
 };
 
 /* gw_sched_event_log_whole returns true if every fact of a job is logged. */

@@ -78,7 +78,8 @@ void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     uint32_t count = 0;
     for (const struct gw_metric *at = gw_metric_first(job, row); at; at = at->next)
         all[count++] = at;
-    while (count > 0) { /* the oldest first, so that after restoring the latest is first again */
+    while (count > 0) { /* metrics are written from the oldest to the latest, so that the latest is
+                           the first again after they are restored */
         const struct gw_metric *metric = all[--count];
         uint64_t value;
         memcpy(&value, &metric->value, sizeof value);

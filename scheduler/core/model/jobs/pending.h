@@ -4,8 +4,9 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_pending_on_back marks the requests that wait for a worker to reconnect: one has
- * reconnected, or the wait is over. Only for use in model/. */
+/* gw_sched_pending_on_back is called when a worker has reconnected, or when the time to wait for
+ * it is over. It marks the requests that wait for workers to reconnect, so that they are tried
+ * again. Only for use in model/. */
 void gw_sched_pending_on_back(struct gw_sched *sched);
 
 /* gw_sched_pending_on_placed marks the pending requests of a job because a task of it was placed.

@@ -16,7 +16,8 @@ struct gw_pure {
     struct gw_digest digest;
     struct gw_job *job;
     uint32_t index;
-    bool kept;      /* its result is kept: it counts as a user although no task needs it */
+    bool kept;      /* the result of the task is kept for later tasks with the same arguments,
+                       although no task needs it now */
     uint64_t bytes; /* size of the kept result */
     struct gw_pure *prev, *next; /* list of kept results, the last used first */
 };

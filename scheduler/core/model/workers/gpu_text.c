@@ -15,7 +15,8 @@ struct offer {
     uint32_t whole, instances; /* total of all workers, with enough memory */
     uint32_t useless;          /* instances that a rank could not get */
     uint64_t memory_most;      /* largest memory of a usable GPU */
-    uint32_t drained, twins;   /* twins: GPUs that are owned by another worker and counted there */
+    uint32_t drained, twins;   /* `twins`: number of GPUs that this worker offers, but that another
+                                  worker owns, where they are counted */
     const char *why;           /* reason of one drained GPU */
 };
 

@@ -64,8 +64,9 @@ void gw_sched_gpu_twin_make_own(struct gw_sched *sched, struct gw_worker *worker
 /* gw_sched_gpu_twin_free_left frees what an entry owns, but not the entry. */
 void gw_sched_gpu_twin_free_left(struct gw_gpu_left *left);
 
-/* gw_sched_gpu_twin_let gives a GPU of a lost worker (its incarnation) to the first worker that
- * offers it. It does nothing if there is none. */
+/* gw_sched_gpu_twin_let makes another worker the owner of a GPU, after the owner of the GPU (the
+ * worker with this incarnation) was lost: the first worker that offers the same GPU. If no worker
+ * offers it, nothing happens. */
 void gw_sched_gpu_twin_let(struct gw_sched *sched, uint64_t lost, const char *machine,
                            const char *uuid);
 

@@ -14,7 +14,8 @@ struct gw_pack {
     struct gw_worker *worker;
     uint32_t ranks;
     bool near; /* GPUs of one NVLink domain are enough for the ranks of the gang there */
-    bool home; /* the gang's checkpoint is there, so rank 0 goes there; at most one worker */
+    bool home; /* this worker has the gang's checkpoint, so rank 0 will run there; at most one
+                  worker has this flag */
 };
 
 /* gw_sched_parting_begin: a rank at one of the workers could not reach a rank at the other. The
