@@ -69,11 +69,11 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
 
 /* -- Pure tasks that several jobs share ---------------------------------------------------- */
 
-/* The set of rows that one cancel request concerns: the requested rows, followed by all rows that
- * depend on them. */
+/* The set of tasks that one cancel request concerns: the requested tasks, followed by all tasks
+ * that depend on them. */
 struct reach {
     GW_ARRAY(struct gw_row) rows;
-    /* Holds 1 for each row that must continue because other jobs need its result. */
+    /* This array has a 1 for each task that must go on because other jobs need its result. */
     GW_ARRAY(uint8_t)
     goes_on;
     struct gw_map at;           /* key_of(row) -> index into rows */
@@ -94,8 +94,8 @@ static void reach_add(struct reach *reach, const struct gw_row *row)
     GW_MUST(gw_array_push(&reach->goes_on, 0));
 }
 
-/* Adds the rows that depend on `row` to the set. Returns true if a pure task of another job shares
- * the result of `row`, so `row` must not be cancelled. */
+/* Adds the tasks that depend on `row` to the set. Returns true if a pure task of another job
+ * shares the result of `row`, so `row` must not be cancelled. */
 static bool reach_on(struct gw_sched *sched, struct reach *reach, struct gw_row row)
 {
     bool shared = false;
@@ -112,8 +112,8 @@ static bool reach_on(struct gw_sched *sched, struct reach *reach, struct gw_row 
     return shared;
 }
 
-/* Marks a row of the set as not to be cancelled, together with all rows of the set that it depends
- * on. */
+/* Marks a task of the set as not to be cancelled, together with all tasks of the set that it
+ * depends on. */
 static void reach_spare(struct gw_sched *sched, struct reach *reach, uint64_t place)
 {
     GW_ARRAY(uint64_t) todo = {0};
@@ -132,7 +132,7 @@ static void reach_spare(struct gw_sched *sched, struct reach *reach, uint64_t pl
     gw_array_deinit(&todo);
 }
 
-/* Returns true if the row depends on a row that is not cancelled. Such a row must be cancelled
+/* Returns true if the task depends on a task that is not cancelled. Such a task must be cancelled
  * explicitly, because its dependency does not fail. */
 static bool needs_spared(const struct gw_sched *sched, const struct reach *reach, struct gw_row row)
 {
@@ -162,8 +162,8 @@ static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
     gw_sched_task_told(job, row.index, GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
 }
 
-/* Cancels the rows of the set and all rows that depend on them, except rows that other jobs share.
- * Frees the set. */
+/* Cancels the tasks of the set and all tasks that depend on them, except tasks that other jobs
+ * share. Frees the set. */
 static void reach_cancel(struct gw_sched *sched, struct reach *reach,
                          const struct gw_cancel *cancel)
 {
@@ -215,7 +215,7 @@ void gw_sched_cancel_abandon(struct gw_sched *sched, struct gw_job *job,
                              const struct gw_cancel *cancel)
 {
     bool cancelled = false;
-    /* A range is cancelled as a whole, because no other job can hold or need its rows. */
+    /* A range is cancelled as a whole, because no other job can hold or need its tasks. */
     if (job->range) {
         gw_sched_cancel_job(sched, job, cancel);
         return;

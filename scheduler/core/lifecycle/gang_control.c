@@ -134,7 +134,7 @@ static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t v
     return asked;
 }
 
-/* Returns a row whose gang was told to stop and no longer has an attempt, or GW_NO_INDEX. */
+/* Returns a task whose gang was told to stop and no longer has an attempt, or GW_NO_INDEX. */
 static uint32_t stopped_elsewhere(const struct gw_job *job)
 {
     const struct gw_map *asks = &gw_job_rare(job)->asks;
@@ -153,7 +153,7 @@ void gw_sched_gang_control_over(struct gw_sched *sched)
 {
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         uint32_t row;
-        /* gw_sched_task_end drops the request of each row, so the loop ends. */
+        /* gw_sched_task_end drops the request of each task, so the loop ends. */
         while ((row = stopped_elsewhere(job)) != GW_NO_INDEX) {
             const struct gw_asked asked = gw_sched_gang_asked(job, row);
             char by[GW_ASKED_BYTES], text[2 * GW_ASKED_BYTES];

@@ -31,7 +31,7 @@ static void fail_all(struct gw_sched *sched, struct gw_job *job)
     }
     if (job->tasks.count > 0)
         gw_sched_range_stop(sched, job);
-    /* No further row can fail because of this gate. From now on, a row that a user retries runs
+    /* No further task can fail because of this gate. From now on, a task that a user retries runs
      * without waiting for the preceding job. */
     if (job->state != GW_JOB_OPEN && !gw_sched_range_grows(job))
         gw_sched_tasks_open_gate(sched, job);

@@ -1,11 +1,11 @@
-/* Ranges: cancelling them, and freeing blocks of rows that have ended. */
+/* Ranges: cancelling them, and freeing blocks of tasks that have ended. */
 
 #include "scheduler/core/lifecycle/range.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/model/model.h"
 
-/* Returns true if a block must stay in memory because some of its rows failed or were cancelled,
+/* Returns true if a block must stay in memory because some of its tasks failed or were cancelled,
  * and a user may retry them. This applies only to detached jobs and to at most
  * GW_RANGE_BAD_BLOCKS_MAX blocks of a range. */
 static bool stays(const struct gw_job *job, uint32_t block)

@@ -48,8 +48,8 @@ static int check_row(const struct gw_job *job, uint32_t row, struct gw_error *er
     return 0;
 }
 
-/* Retries all rows that failed or were cancelled. In a job that is not detached, only rows that are
- * still held or needed are retried. Returns the number of tasks. */
+/* Retries all tasks that failed or were cancelled. In a job that is not detached, only tasks that
+ * are still held or needed are retried. Returns the number of tasks. */
 static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
 {
     uint32_t tasks = 0;
@@ -78,8 +78,8 @@ static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_
     return tasks;
 }
 
-/* Makes and retries a row of a range that was cancelled before it was made. The rows before it are
- * made, too, and stay cancelled. */
+/* Makes and retries a task of a range that was cancelled before it was made. The tasks before it
+ * are made, too, and stay cancelled. */
 static uint32_t retry_unbegun(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                               struct gw_error *error)
 {
@@ -147,7 +147,7 @@ void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
         gw_sched_retry_run_again(sched, job, row, 1);
         return;
     }
-    /* The row already runs or ran again because another task needs it. Only the announcements to
+    /* The task already runs or ran again because another task needs it. Only the announcements to
      * clients must be sent again. */
     if (job->tasks.flags[row] & GW_TASK_TOLD_FAILED)
         gw_sched_task_told(job, row, 0);

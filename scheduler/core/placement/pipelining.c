@@ -68,7 +68,7 @@ static bool somebody_waits(const struct gw_sched *sched)
     return false;
 }
 
-/* Returns true if the ready task comes before the tasks of `queue`. `queue` may have no ready row
+/* Returns true if the ready task comes before the tasks of `queue`. `queue` may have no ready task
  * to compare with: within a job, ready tasks come first if the priority is the same. */
 static bool comes_first(const struct gw_queue *ready, const struct gw_queue *queue)
 {
@@ -107,8 +107,8 @@ static bool is_there(const struct gw_sched *sched, uint32_t object, const struct
     return place != GW_NO_INDEX && sched->holders.items[place].firm;
 }
 
-/* Returns true if all inputs of the row are at this worker or are made there, so that nothing must
- * be fetched. */
+/* Returns true if all inputs of the task are at this worker or are made there, so that nothing
+ * must be fetched. */
 static bool inputs_are_near(const struct gw_sched *sched, const struct gw_row *row,
                             const struct gw_worker *worker)
 {
@@ -212,7 +212,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
     for (int i = 0; i < GW_PIPELINED_SUCCESSORS_MAX; i++) {
         if (!gw_sched_edge_successors_next(sched, &from, &row))
             return true;
-        /* GW_INDEX_ALL means that a whole job, not one task, depends on the row. */
+        /* GW_INDEX_ALL means that all tasks of a job, not only one of them, depend on this task. */
         if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL)
             continue;
         struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];

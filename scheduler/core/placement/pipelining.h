@@ -10,8 +10,8 @@
  * have been placed. */
 void gw_sched_pipelining(struct gw_sched *sched);
 
-/* gw_sched_pipelining_recall kills the attempts that were pipelined behind a row, because the
- * result of this row does not count. */
+/* gw_sched_pipelining_recall kills the attempts that were pipelined behind a task, because the
+ * result of this task does not count. */
 void gw_sched_pipelining_recall(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* gw_sched_pipelining_check asserts that pipelined tasks that keep slots idle have been asked back

@@ -5,7 +5,7 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_placement places all tasks that fit now, in the order of priority, age of the job, and
- * row. */
+ * index of the task in its job. */
 void gw_sched_placement(struct gw_sched *sched);
 
 #endif

@@ -35,8 +35,8 @@ bool gw_sched_window_takes(const struct gw_sched *sched, const struct gw_worker 
  * the task. */
 struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choice *choice);
 
-/* gw_sched_window_held_back returns true if a row would only use more memory, while ready rows of
- * the same job would free memory. */
+/* gw_sched_window_held_back returns true if a task would only use more memory, while ready tasks
+ * of the same job would free memory. */
 bool gw_sched_window_held_back(const struct gw_queue *queue, uint32_t row);
 
 #endif

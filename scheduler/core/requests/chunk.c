@@ -386,8 +386,8 @@ static int check_numbers(const struct gw_msg_range *range, struct gw_error *erro
     return 0;
 }
 
-/* All rows of a range share their spec, arguments and dependencies, so one row is checked for all.
- */
+/* All tasks of a range share their spec, arguments and dependencies, so one task is checked for
+ * all. */
 int gw_sched_chunk_range_check(const struct gw_sched *sched, const struct gw_job *job,
                                const struct gw_msg_range *range, struct gw_error *error)
 {

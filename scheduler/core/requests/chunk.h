@@ -1,4 +1,4 @@
-/* Checks specs and chunks of rows against the state of the scheduler before they are added to a
+/* Checks specs and chunks of tasks against the state of the scheduler before they are added to a
  * job. */
 #ifndef GW_SCHEDULER_CORE_CHUNK_H
 #define GW_SCHEDULER_CORE_CHUNK_H

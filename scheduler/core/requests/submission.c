@@ -151,8 +151,8 @@ static void keep_content(struct gw_sched *sched, const struct gw_job *job)
     }
 }
 
-/* Rows may refer to rows of earlier chunks, so the check goes chunk by chunk. The first bad chunk
- * drops the whole job before any of its tasks was placed. */
+/* Tasks may refer to tasks of earlier chunks, so the check goes chunk by chunk. The first bad
+ * chunk drops the whole job before any of its tasks was placed. */
 static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
 {
     /* Two submissions with the same key may be under way at once. */

@@ -63,8 +63,8 @@ void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job,
  * specification, and gw_sched_content_add_chunk adds tasks. gw_sched_content_refuse remembers that
  * later chunks of a refused request are dropped, until a chunk without `more` arrives.
  * gw_sched_content_open_stream marks the job as a stream, to which the client will add more tasks.
- * gw_sched_content_part_stream ends a part of a stream: it lists the rows of that part that no task
- * or future uses. */
+ * gw_sched_content_part_stream ends a part of a stream: it lists the tasks of that part that no
+ * task or future uses. */
 void gw_sched_content_add_chunk(struct gw_sched *sched, struct gw_job *job,
                                 const struct gw_msg_submit *chunk);
 void gw_sched_content_refuse(struct gw_session *session, uint64_t request, bool more);
@@ -88,11 +88,11 @@ void gw_sched_job_drop(struct gw_sched *sched, struct gw_job *job);
 
 /* -- range.c -- */
 
-/* gw_sched_range_stop cancels the rows that are not created yet. */
+/* gw_sched_range_stop cancels the tasks that are not created yet. */
 void gw_sched_range_stop(struct gw_sched *sched, struct gw_job *job);
 
-/* gw_sched_range_catch_up creates the rows of a range up to `row`, if a durable fact names that
- * row. For other jobs it does nothing. */
+/* gw_sched_range_catch_up creates the tasks of a range up to `row`, if a durable fact names that
+ * task. For other jobs it does nothing. */
 void gw_sched_range_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* gw_sched_range_grow creates the next `rows` rows of a range. */
@@ -100,8 +100,8 @@ void gw_sched_range_grow(struct gw_sched *sched, struct gw_job *job, uint32_t ro
 
 /* -- feed.c -- */
 
-/* gw_sched_ranges_feed creates rows of ranges that have few rows left to place. It returns true if
- * it created rows, which must be settled and placed. */
+/* gw_sched_ranges_feed creates tasks of ranges that have few tasks left to place. It returns true
+ * if it created tasks, which must be settled and placed. */
 bool gw_sched_ranges_feed(struct gw_sched *sched);
 
 /* -- task_ready.c -- */
@@ -167,10 +167,10 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
  * there are too many, the oldest are dropped. */
 bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* Only for use in model/. gw_sched_recovery_on_ready lets the job of a row wait with the held jobs
- * if the row needs an absent object. gw_sched_object_gone is called when an object has lost its
- * last holder. It returns true, and marks the object as absent, if another worker may reconnect
- * with it. */
+/* Only for use in model/. gw_sched_recovery_on_ready lets the job of a task wait with the held
+ * jobs if the task needs an absent object. gw_sched_object_gone is called when an object has lost
+ * its last holder. It returns true, and marks the object as absent, if another worker may
+ * reconnect with it. */
 void gw_sched_recovery_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 bool gw_sched_object_gone(struct gw_sched *sched, struct gw_object *object);
 
@@ -194,7 +194,7 @@ struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct g
 void gw_sched_queue_class_update(const struct gw_sched *sched, struct gw_shape *shape);
 void gw_sched_queue_classes_update(struct gw_sched *sched);
 
-/* gw_sched_queue_add adds a row to a queue. gw_sched_queue_remove removes it. */
+/* gw_sched_queue_add adds a task to a queue. gw_sched_queue_remove removes it. */
 void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t row);
 void gw_sched_queue_remove(struct gw_sched *sched, struct gw_queue *queue, uint32_t row);
 

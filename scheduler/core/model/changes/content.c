@@ -1,4 +1,4 @@
-/* Changes of state that add the specs and rows of a submission to a job. */
+/* Changes of state that add the specs and tasks of a submission to a job. */
 
 #include "scheduler/core/model/changes/changes.h"
 
@@ -104,8 +104,8 @@ static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw
         GW_MUST(gw_array_push(&sched->doomed, (struct gw_row){job, row}));
 }
 
-/* Handles a new row whose result is that of an earlier pure task: it gets a single dependency, on
- * that task. Returns false if the row does not share a result. */
+/* Handles a new task whose result is that of an earlier pure task: it gets a single dependency, on
+ * that task. Returns false if the task does not share a result. */
 static bool add_alias(struct gw_sched *sched, struct gw_job *job, const struct gw_chunk_row_at *row)
 {
     struct gw_row original;
@@ -260,8 +260,8 @@ void gw_sched_content_open_stream(struct gw_job *job)
     job->stream = true;
 }
 
-/* The rows so far form complete graphs. Later rows refer to them only through futures, so tasks and
- * results without holders may be dropped now. */
+/* The tasks so far form complete graphs. Later tasks refer to them only through futures, so tasks
+ * and results without holders may be dropped now. */
 void gw_sched_content_part_stream(struct gw_sched *sched, struct gw_job *job)
 {
     for (uint32_t row = job->stream_rows; row < job->tasks.count; row++) {

@@ -1,4 +1,4 @@
-/* Adds rows to and removes rows from ready queues, and creates and frees resource classes. */
+/* Adds tasks to and removes tasks from ready queues, and creates and frees resource classes. */
 
 #include "scheduler/core/model/changes/changes.h"
 
@@ -117,8 +117,8 @@ void gw_sched_queue_classes_update(struct gw_sched *sched)
             gw_sched_queue_class_update(sched, sched->shapes.items[i]);
 }
 
-/* Returns true if the row has dependencies. Running such a task may free memory, because its inputs
- * may be released. */
+/* Returns true if the task has dependencies. Running such a task may free memory, because its
+ * inputs may be released. */
 static bool is_fed(const struct gw_queue *queue, uint32_t row)
 {
     return queue->job->tasks.deps_at[row] != gw_sched_deps_end(&queue->job->tasks, row);

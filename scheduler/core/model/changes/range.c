@@ -40,8 +40,8 @@ void gw_sched_apply_range_stopped(struct gw_sched *sched, const struct gw_fact_r
         GW_MUST(gw_array_push(&sched->ending, job));
 }
 
-/* Counts the unsatisfied dependencies of each new row. Sets *doomed if one of them has failed, so
- * that the rows can never run. */
+/* Counts the unsatisfied dependencies of each new task. Sets *doomed if one of them has failed, so
+ * that the tasks can never run. */
 static uint32_t inputs_missing(struct gw_sched *sched, struct gw_job *job, bool *doomed)
 {
     uint32_t missing = 0;

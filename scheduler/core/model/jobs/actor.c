@@ -54,7 +54,7 @@ void gw_sched_actor_line_remove(struct gw_job *job)
     job->line_prev = job->line_next = NULL;
 }
 
-/* Returns the job with the next waiting or ready row. Removes jobs without such a row from the
+/* Returns the job with the next waiting or ready task. Removes jobs without such a task from the
  * line. Returns NULL if there is none. */
 struct gw_job *gw_sched_actor_line_next(const struct gw_line *line)
 {

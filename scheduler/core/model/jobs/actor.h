@@ -64,8 +64,8 @@ void gw_sched_actor_line_remove(struct gw_job *job);
 struct gw_job *gw_sched_actor_line_next(const struct gw_line *line);
 
 /* gw_sched_actor_spec_added creates the actor if the latest spec of a job is one, or connects the
- * job with the actor that the spec calls. gw_sched_actor_rows_added counts new rows as calls. Only
- * for use in model/. */
+ * job with the actor that the spec calls. gw_sched_actor_rows_added counts new tasks as calls.
+ * Only for use in model/. */
 void gw_sched_actor_spec_added(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_actor_rows_added(struct gw_sched *sched, struct gw_job *job, uint32_t rows);
 
@@ -89,7 +89,7 @@ void gw_sched_actor_forget_session(struct gw_sched *sched, const struct gw_sessi
  * it. gw_sched_actor_mark_callable adds an actor to the list of callable actors, or (false) marks
  * it as taken from that list. gw_sched_actor_line_turn returns the line of an actor that is served
  * next. It also notes that all calls of the previous worker are back. gw_sched_actor_line_take
- * returns the next row of a job in a line and advances. */
+ * returns the next task of a job in a line and advances. */
 struct gw_actor *gw_sched_actor_take_touched(struct gw_sched *sched);
 void gw_sched_actor_mark_callable(struct gw_sched *sched, struct gw_actor *actor, bool callable);
 const struct gw_line *gw_sched_actor_line_turn(struct gw_actor *actor);

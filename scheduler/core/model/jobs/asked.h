@@ -13,7 +13,7 @@ struct gw_asked {
 
 enum { GW_ASKED_BYTES = 200 };
 
-/* gw_sched_gang_asked returns the request to the gang of a row. gw_sched_gang_asked_drop removes
+/* gw_sched_gang_asked returns the request to the gang of a task. gw_sched_gang_asked_drop removes
  * it. Only for use in model/. */
 struct gw_asked gw_sched_gang_asked(const struct gw_job *job, uint32_t row);
 void gw_sched_gang_asked_drop(struct gw_job *job, uint32_t row);

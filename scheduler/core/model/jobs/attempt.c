@@ -78,7 +78,7 @@ static void ahead(const struct gw_attempt *attempt)
     __builtin_prefetch(&attempt->aside, 1);
 }
 
-/* Prefetches the first successor of a row: its dependency entry, or, if `edge` is false, the row
+/* Prefetches the first successor of a task: its dependency entry, or, if `edge` is false, the task
  * that depends on it. */
 static void successor_ahead(const struct gw_attempt *attempt, bool edge)
 {

@@ -67,7 +67,7 @@ enum gw_checkpoint_which {
     GW_CHECKPOINT_NOBODY,
 };
 
-/* gw_sched_checkpoint_of returns the current checkpoint of a row, or NULL. Borrowed. */
+/* gw_sched_checkpoint_of returns the current checkpoint of a task, or NULL. Borrowed. */
 const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, uint32_t row);
 
 /* gw_sched_checkpoint_home returns the worker at which the next attempt of a gang finds the files
@@ -101,7 +101,7 @@ bool gw_sched_checkpoint_needs_transfer(const struct gw_sched *sched,
  * rank 0's worker now. */
 void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
-/* gw_sched_checkpoint_of_command returns true if a row runs a command. The folder of a command is
+/* gw_sched_checkpoint_of_command returns true if a task runs a command. The folder of a command is
  * its checkpoint. */
 bool gw_sched_checkpoint_of_command(const struct gw_job *job, uint32_t row);
 
@@ -145,7 +145,7 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
                                                const struct gw_gang_attempt *gang, uint32_t *count,
                                                bool *member);
 
-/* gw_sched_checkpoint_forget_members records, as a fact, that no other worker has files of a row.
+/* gw_sched_checkpoint_forget_members records, as a fact, that no other worker has files of a task.
  */
 void gw_sched_checkpoint_forget_members(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 

@@ -1,4 +1,4 @@
-/* Reads the specs, rows and names of a job as its client submitted them. */
+/* Reads the specs, tasks and names of a job as its client submitted them. */
 
 #include "scheduler/core/model/jobs/content.h"
 
@@ -51,8 +51,8 @@ int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_shape *shap
     return 0;
 }
 
-/* Returns the number of rows of a chunk that may be pure. Each of them may get one more dependency
- * than submitted. */
+/* Returns the number of tasks of a chunk that may be pure. Each of them may get one more
+ * dependency than submitted. */
 uint32_t gw_sched_content_pure_rows(const struct gw_job *job, const struct gw_msg_submit *chunk)
 {
     uint32_t rows = 0;

@@ -1,4 +1,4 @@
-/* Reads the specs, rows and names of a job as its client submitted them. */
+/* Reads the specs, tasks and names of a job as its client submitted them. */
 #ifndef GW_SCHEDULER_CORE_JOBS_CONTENT_H
 #define GW_SCHEDULER_CORE_JOBS_CONTENT_H
 
@@ -18,8 +18,8 @@ void gw_sched_content_jobs(struct gw_bin content, void (*each)(uint64_t job, voi
 int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_shape *shape,
                            struct gw_error *error);
 
-/* gw_sched_content_pure_rows returns how many rows of a chunk may be pure (all, or 0 if no spec is
- * pure). Each of them may get one more dependency than submitted. */
+/* gw_sched_content_pure_rows returns how many tasks of a chunk may be pure (all, or 0 if no spec
+ * is pure). Each of them may get one more dependency than submitted. */
 uint32_t gw_sched_content_pure_rows(const struct gw_job *job, const struct gw_msg_submit *chunk);
 
 /* gw_sched_content_each decodes a sequence of frames and calls `each` with every message. A message

@@ -77,8 +77,8 @@ void gw_sched_edge_ahead(const struct gw_tasks *tasks, uint32_t edge)
     __builtin_prefetch(&tasks->edge_rows[edge / BLOCK]);
 }
 
-/* Narrows the range [*low, *high] of possible rows of a dependency. Rows of a block mostly have
- * about the same number of dependencies, so the search starts at the row that this would give. */
+/* Narrows the range [*low, *high] of possible tasks of a dependency. Tasks of a block mostly have
+ * about the same number of dependencies, so the search starts at the task that this would give. */
 static void guess_row(const uint32_t *deps_at, uint32_t edge, uint32_t *low, uint32_t *high)
 {
     uint32_t guess = *low + (uint32_t)((uint64_t)(*high - *low) * (edge % BLOCK) / BLOCK), step = 1;
@@ -138,8 +138,8 @@ struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint
     return dep;
 }
 
-/* Adds rows to the successor lists of their dependencies. Walks the dependencies backwards: each is
- * pushed at the front of its list, so the list ends up in the order of the chunk. */
+/* Adds tasks to the successor lists of their dependencies. Walks the dependencies backwards: each
+ * is pushed at the front of its list, so the list ends up in the order of the chunk. */
 void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t first)
 {
     struct gw_tasks *tasks = &job->tasks;

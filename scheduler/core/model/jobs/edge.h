@@ -1,4 +1,4 @@
-/* Dependencies ("edges"): what each row of a job depends on, and the successors of each row. */
+/* Dependencies ("edges"): what each task of a job depends on, and the successors of each task. */
 #ifndef GW_SCHEDULER_CORE_EDGE_H
 #define GW_SCHEDULER_CORE_EDGE_H
 
@@ -13,11 +13,11 @@ void gw_sched_edges_reserve(struct gw_tasks *tasks, uint32_t extra);
 void gw_sched_edges_compact(struct gw_tasks *tasks);
 void gw_sched_edges_deinit(struct gw_tasks *tasks);
 
-/* gw_sched_edge_add appends a dependency of a row, in reserved room, and returns the task that the
- * row depends on. Dependencies must be added in the order of the rows. gw_sched_edges_link then
- * adds the rows from `first` on to the successor lists of their dependencies.
- * gw_sched_edge_later_add makes row `index` of another job (GW_INDEX_ALL: all rows of a range) a
- * successor of a row. Only for use in model/. */
+/* gw_sched_edge_add appends a dependency of a task, in reserved room, and returns the task that
+ * the task depends on. Dependencies must be added in the order of the tasks. gw_sched_edges_link
+ * then adds the tasks from `first` on to the successor lists of their dependencies.
+ * gw_sched_edge_later_add makes task `index` of another job (GW_INDEX_ALL: all tasks of a range) a
+ * successor of a task. Only for use in model/. */
 struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                 const struct gw_edge *from);
 void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t first);
@@ -56,24 +56,24 @@ static inline uint32_t gw_sched_dep_ahead(const struct gw_tasks *tasks, uint32_t
 /* gw_sched_edge_ahead prefetches what gw_sched_edge_row and a walk along the successors read. */
 void gw_sched_edge_ahead(const struct gw_tasks *tasks, uint32_t edge);
 
-/* gw_sched_edge_row returns the row to which a dependency belongs. Not for a range, whose rows
+/* gw_sched_edge_row returns the task to which a dependency belongs. Not for a range, whose tasks
  * share their dependencies. */
 uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge);
 
-/* Position in a walk over the successors of a row. A successor whose job was forgotten has no job.
- * link GW_NO_INDEX: no more successors. */
+/* Position in a walk over the successors of a task. A successor whose job was forgotten has no
+ * job. link GW_NO_INDEX: no more successors. */
 struct gw_successors {
     struct gw_job *job;
     uint32_t link;
 };
 
-/* gw_sched_edge_successors_of begins a walk over the successors of a row (none if the job is
+/* gw_sched_edge_successors_of begins a walk over the successors of a task (none if the job is
  * compacted). gw_sched_edge_successors_next returns the next one, or false after the last. */
 struct gw_successors gw_sched_edge_successors_of(struct gw_job *job, uint32_t row);
 bool gw_sched_edge_successors_next(const struct gw_sched *sched, struct gw_successors *from,
                                    struct gw_row *row);
 
-/* gw_sched_edge_successors calls visit for every successor of a row, once for each dependency.
+/* gw_sched_edge_successors calls visit for every successor of a task, once for each dependency.
  * Successors whose job was forgotten are skipped. */
 void gw_sched_edge_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                               void (*visit)(struct gw_sched *sched, struct gw_job *job,

@@ -79,7 +79,7 @@ static inline void gw_sched_event_log_task_ended(struct gw_sched *sched, struct 
         gw_sched_event_log_tell_task_ended(sched, job, fact);
 }
 
-/* gw_sched_event_log_last returns the latest fact of a kind about a row (GW_INDEX_ALL: about the
+/* gw_sched_event_log_last returns the latest fact of a kind about a task (GW_INDEX_ALL: about the
  * job), or NULL if the ring has none. */
 const struct gw_logged *gw_sched_event_log_last(const struct gw_sched *sched,
                                                 const struct gw_job *job, uint32_t index,

@@ -21,11 +21,11 @@ struct gw_went {
     uint32_t tries; /* restart count at that time */
 };
 
-/* gw_sched_gang_went returns the last attempt of a row's gang that started. attempt is 0 if none
+/* gw_sched_gang_went returns the last attempt of a task's gang that started. attempt is 0 if none
  * did. */
 struct gw_went gw_sched_gang_went(const struct gw_job *job, uint32_t row);
 
-/* gw_sched_gang_of returns the running attempt of a row's gang, or NULL. */
+/* gw_sched_gang_of returns the running attempt of a task's gang, or NULL. */
 struct gw_gang_attempt *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
                                          uint32_t row);
 

@@ -98,7 +98,7 @@ void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall
         GW_MUST(gw_array_push(&sched->ending, job));
     if (job->gate_failed)
         GW_MUST(gw_array_push(&sched->ungated, job->id));
-    /* These results were kept, because a later row might have needed them. */
+    /* These results were kept, because a later task of the stream might have needed them. */
     for (uint32_t row = job->stream_rows; row < job->tasks.count; row++)
         if (job->tasks.state[row] == GW_TASK_DONE && job->tasks.users[row] == 0)
             GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));

@@ -37,10 +37,10 @@ uint32_t gw_sched_object_holder_copy(struct gw_sched *sched, uint32_t object,
                                      struct gw_worker *worker);
 void gw_sched_object_holder_copied(struct gw_sched *sched, uint32_t holder, bool well);
 
-/* gw_sched_object_inputs_fetch records that an attempt of the row at a worker fetches the row's
- * inputs, and returns true if there are any to fetch. Values that the scheduler sends with the task
- * need no fetch. gw_sched_object_inputs_fetched records the end of the attempt. If it ended well,
- * the worker has the inputs. */
+/* gw_sched_object_inputs_fetch records that an attempt of the task at a worker fetches the task's
+ * inputs, and returns true if there are any to fetch. Values that the scheduler sends with the
+ * task need no fetch. gw_sched_object_inputs_fetched records the end of the attempt. If it ended
+ * well, the worker has the inputs. */
 bool gw_sched_object_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                   struct gw_worker *worker);
 void gw_sched_object_inputs_fetched(struct gw_sched *sched, struct gw_job *job, uint32_t row,
@@ -60,7 +60,7 @@ struct gw_input_visit {
     void *arg;
 };
 
-/* gw_sched_object_each_input calls visit for every object that a row uses, in the order of its
+/* gw_sched_object_each_input calls visit for every object that a task uses, in the order of its
  * dependencies (GW_DEP_ALL: one call for each rank). */
 void gw_sched_object_each_input(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                 const struct gw_input_visit *visit);

@@ -1,6 +1,6 @@
-/* Places of attempts. The ids of workers are valid for one term only. Durable places have the names
- * of workers instead, because a worker of the same name with the same folder has the output. The
- * places of large jobs are not durable: a range may have 10^8 rows. */
+/* Places of attempts. The ids of workers are valid for one term only. Durable places have the
+ * names of workers instead, because a worker of the same name with the same folder has the output.
+ * The places of large jobs are not durable: a range may have 10^8 tasks. */
 #include "scheduler/core/model/jobs/place.h"
 
 #include "scheduler/core/model/worker_name.h"

@@ -9,9 +9,9 @@
  * is known. */
 uint32_t gw_sched_place_worker(const struct gw_sched *sched, const struct gw_place *place);
 
-/* gw_sched_places_last writes a map from row to the index, among its job's places, at which the
- * latest attempt of the row begins. It includes the rows `from` to `to`. gw_sched_place_ranks and
- * gw_sched_place_tell use the map. The caller must deinit it. */
+/* gw_sched_places_last writes a map from task to the index, among its job's places, at which the
+ * latest attempt of the task begins. It includes the tasks `from` to `to`. gw_sched_place_ranks
+ * and gw_sched_place_tell use the map. The caller must deinit it. */
 void gw_sched_places_last(const struct gw_job *job, uint32_t from, uint32_t to,
                           struct gw_map *last);
 
@@ -26,7 +26,7 @@ uint32_t gw_sched_place_tell(const struct gw_sched *sched, const struct gw_job *
                              const struct gw_map *last, struct gw_text *text);
 
 /* gw_sched_place_is_rank_of returns true if the place at this index belongs to the latest attempt
- * of a row. */
+ * of a task. */
 bool gw_sched_place_is_rank_of(const struct gw_job *job, size_t at, uint32_t row);
 
 #endif

@@ -22,31 +22,31 @@ struct gw_pure {
     struct gw_pure *prev, *next; /* list of kept results, the last used first */
 };
 
-/* Position of a row in a chunk. at: the row; edge: its first dependency in the chunk. */
+/* Position of a task in a chunk. at: the task; edge: its first dependency in the chunk. */
 struct gw_chunk_row_at {
     const struct gw_msg_submit *chunk;
     uint32_t at, edge;
 };
 
-/* gw_sched_pure_add is called for every row of a chunk while the row is added, before its
- * dependencies are. It returns true, and sets *original, if the row shares the result of an
- * original. Otherwise the row may become an original itself. */
+/* gw_sched_pure_add is called for every task of a chunk while the task is added, before its
+ * dependencies are. It returns true, and sets *original, if the task shares the result of an
+ * original. Otherwise the task may become an original itself. */
 bool gw_sched_pure_add(struct gw_sched *sched, struct gw_job *job,
                        const struct gw_chunk_row_at *row, struct gw_row *original);
 
-/* gw_sched_pure_alias_of finds the original of an alias. Returns false for any other row. */
+/* gw_sched_pure_alias_of finds the original of an alias. Returns false for any other task. */
 bool gw_sched_pure_alias_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                             struct gw_row *original);
 
-/* gw_sched_pure_forget stops sharing a row's result from now on. The row need not be an original.
- * gw_sched_pure_free does this for all rows of a job that is freed. */
+/* gw_sched_pure_forget stops sharing a task's result from now on. The task need not be an
+ * original. gw_sched_pure_free does this for all tasks of a job that is freed. */
 void gw_sched_pure_forget(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_pure_free(struct gw_sched *sched, struct gw_job *job);
 
 /* gw_sched_pure_unkeep gives up a kept result that was lost. Returns true if it was kept. */
 bool gw_sched_pure_unkeep(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_pure_of returns the entry of a row, or NULL if the row is not an original. */
+/* gw_sched_pure_of returns the entry of a task, or NULL if the task is not an original. */
 struct gw_pure *gw_sched_pure_of(const struct gw_job *job, uint32_t row);
 
 /* gw_sched_pure_link adds a kept result as the last used one, and counts its bytes. */

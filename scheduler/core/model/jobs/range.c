@@ -225,7 +225,8 @@ void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint3
         GW_MUST(gw_array_push(&sched->stubs, ((struct gw_stub){job->id, block})));
 }
 
-/* Counts a row that is freed. Drops its failure if enough others are kept. */
+/* Counts a task of the range that is freed. Drops the text of its failure if the texts of enough
+ * other tasks are kept. */
 static void retire_row(struct gw_job *job, uint32_t row)
 {
     struct gw_range *range = job->range;
@@ -262,7 +263,7 @@ void gw_sched_range_close(struct gw_sched *sched, struct gw_job *job)
     GW_MUST(gw_array_push(&sched->aging, job->id));
 }
 
-/* Continues a range that had ended early: its remaining rows are created. */
+/* Continues a range that had ended early: its remaining tasks are created. */
 void gw_sched_apply_range_resumed(struct gw_sched *sched, const struct gw_fact_range_resumed *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);

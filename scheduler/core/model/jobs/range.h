@@ -5,21 +5,21 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_range_give_up records that the result of a row that is not created yet is not wanted. It
- * does nothing for other rows. Returns GW_EPROTO if too many separate runs of such rows would have
- * to be recorded. */
+/* gw_sched_range_give_up records that the result of a task that is not created yet is not wanted.
+ * It does nothing for other tasks. Returns GW_EPROTO if too many separate runs of such tasks would
+ * have to be recorded. */
 int gw_sched_range_give_up(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_range_cancel_row cancels a row that is not created yet. Returns GW_ELIMIT if too many
- * separate runs of such rows would have to be recorded. */
+/* gw_sched_range_cancel_row cancels a task that is not created yet. Returns GW_ELIMIT if too many
+ * separate runs of such tasks would have to be recorded. */
 int gw_sched_range_cancel_row(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                               struct gw_error *error);
 
-/* gw_sched_range_args writes the number of a row into a copy of the arguments that is about to be
+/* gw_sched_range_args writes the number of a task into a copy of the arguments that is about to be
  * sent. It does nothing for other jobs. */
 void gw_sched_range_args(const struct gw_job *job, uint32_t row, uint8_t *args);
 
-/* gw_sched_range_row_state returns the state of a row that was freed or is not created yet:
+/* gw_sched_range_row_state returns the state of a task that was freed or is not created yet:
  * GW_TASK_DONE, FAILED, CANCELLED or WAITING. */
 uint32_t gw_sched_range_row_state(const struct gw_job *job, uint32_t row);
 
@@ -29,7 +29,7 @@ static inline bool gw_sched_row_live(const struct gw_job *job, uint32_t row)
     return row < job->tasks.count && job->tasks.state[row] != GW_TASK_RETIRED;
 }
 
-/* gw_sched_range_grows returns true if more rows of the range will be created. */
+/* gw_sched_range_grows returns true if more tasks of the range will be created. */
 static inline bool gw_sched_range_grows(const struct gw_job *job)
 {
     return job->range && !job->range->ended && job->tasks.count < job->range->count;
@@ -42,19 +42,20 @@ static inline bool gw_sched_range_is_open(const struct gw_job *job)
     return job->range && job->range->results && !job->range->closed;
 }
 
-/* gw_sched_range_is_to_come returns true if the row will be created later. */
+/* gw_sched_range_is_to_come returns true if the task will be created later. */
 static inline bool gw_sched_range_is_to_come(const struct gw_job *job, uint32_t row)
 {
     return gw_sched_range_grows(job) && row >= job->tasks.count && row < job->range->count;
 }
 
-/* Only for use in model/: a row has ended, was reopened, cannot be requested any more (closed), or
- * was placed. They do nothing for jobs that are not ranges. */
+/* Only for use in model/. These functions record that a task of a range has ended, will run again
+ * (reopened), can no longer be requested by its client (closed), or was placed. They do nothing
+ * for jobs that are not ranges. */
 void gw_sched_range_row_ended(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_range_row_reopened(struct gw_job *job, uint32_t row);
 void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_range_row_placed(struct gw_sched *sched, struct gw_job *job);
-/* gw_sched_range_full returns true if a range has as many placed rows as its limit allows. Rows
+/* gw_sched_range_full returns true if a range has as many placed tasks as its limit allows. Tasks
  * that run again are created in addition to the limit, so the limit is checked again at placement.
  */
 static inline bool gw_sched_range_full(const struct gw_job *job)
@@ -72,7 +73,8 @@ uint32_t gw_sched_range_least(uint32_t a, uint32_t b);
  * In the latter case the step releases inputs that no task uses. Only for use in model/. */
 void gw_sched_range_use_inputs(struct gw_sched *sched, struct gw_job *job, bool use);
 
-/* gw_sched_range_take_failure returns true, once, if a range must stop because a row has failed. */
+/* gw_sched_range_take_failure returns true, once, if a range must stop because a task has failed.
+ */
 static inline bool gw_sched_range_take_failure(struct gw_range *range)
 {
     const bool failed = range->failed;
@@ -80,8 +82,8 @@ static inline bool gw_sched_range_take_failure(struct gw_range *range)
     return failed;
 }
 
-/* gw_sched_range_retire gives the rows of a block back. gw_sched_range_close: its client asks
- * for nothing of it any more. */
+/* gw_sched_range_retire frees a block of tasks that have ended. gw_sched_range_close records that
+ * the client of a range asks for nothing more of it. */
 void gw_sched_range_add(struct gw_sched *sched, struct gw_job *job,
                         const struct gw_msg_range *message);
 void gw_sched_range_close(struct gw_sched *sched, struct gw_job *job);

@@ -205,7 +205,7 @@ void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     }
 }
 
-/* The row is handled after the facts of this step were applied. */
+/* The task is handled after the facts of this step were applied. */
 static void note_idle(struct gw_sched *sched, const struct gw_row *row)
 {
     gw_sched_objects_ahead(sched, &row->job->tasks, row->index);

@@ -5,7 +5,7 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_tasks_reserve makes room for `extra` more rows and `edges` more dependencies. */
+/* gw_sched_tasks_reserve makes room for `extra` more tasks and `edges` more dependencies. */
 void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edges);
 void gw_sched_tasks_deinit(struct gw_tasks *tasks);
 
@@ -20,11 +20,11 @@ void gw_sched_tasks_forget(struct gw_tasks *tasks, uint32_t first, uint32_t rows
 /* gw_sched_tasks_compact frees what only running a task again would need. */
 void gw_sched_tasks_compact(struct gw_tasks *tasks);
 
-/* gw_sched_task_use counts a row as a user of its inputs. gw_sched_task_unuse undoes this. */
+/* gw_sched_task_use counts a task as a user of its inputs. gw_sched_task_unuse undoes this. */
 void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_task_awaited returns true if a task that has not ended depends on the row. */
+/* gw_sched_task_awaited returns true if a task that has not ended depends on the task. */
 bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* gw_sched_task_label writes the label of a task for people: its name, else its function or
