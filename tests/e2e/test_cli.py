@@ -383,6 +383,95 @@ class CommandLine(e2e.Case):
             for verb in ("stop", "up", "down", "cancel", "restart"):
                 self.assertNotRegex(said, rf"(?:'|gangway ){verb}\b")
 
+    def test_habits_from_other_tools_work_or_are_answered(self):
+        """What users of Slurm, kubectl, Docker, gh, torchrun, Ray and HyperQueue type: it works
+        (exit code 0), or the error says what to type instead (2)."""
+        self.up("--slots", "4")
+        self.gangway("submit", "-d", "--name", "train", "--", "echo", "a line")
+        self.gangway("wait", "train")
+        lines = self.write("lines", "a\nb\n")
+        for typed, code, said in (
+            # Slurm
+            ("sbatch job.sh", 2, "`gangway submit -d"),
+            ("squeue", 2, "`gangway jobs`"),
+            ("scancel 1", 2, "`gangway cancel JOB`"),
+            ("srun -n 4 hostname", 2, "`gangway dispatch -n N"),
+            ("salloc", 2, "`gangway submit --pty"),
+            ("sinfo", 2, "`gangway worker list`"),
+            ("sacct -j 1", 2, "`gangway events JOB`"),
+            ("scontrol show job 1", 2, "`gangway explain JOB`"),
+            ("scontrol hold 1", 2, "`gangway explain JOB`"),
+            ("hold 1", 2, "`gangway pause JOB`"),
+            ("requeue 1", 2, "`gangway retry JOB`"),
+            ("submit -J nap -c 2 --time 1:30:00 -- true", 0, ""),
+            ("submit --time 90 -- true", 2, "--time 90: give a unit"),
+            ("dispatch -N 1 --ntasks-per-node 2 -- true", 0, ""),
+            ("submit --mem 4G -- true", 2, "did you mean --memory SIZE"),
+            ("submit --partition gpu -- true", 2, "there are no partitions"),
+            ("submit -o out.txt -- true", 2, "`gangway logs JOB -o DIR`"),
+            ("submit --gres=gpu:1 -- true", 2, "--gpus N"),
+            ("submit -a 1-3 -- true", 2, "--array FIRST-LAST"),
+            ("submit --array=1-3 -- true", 0, ""),
+            ("submit --dependency afterok:1 -- true", 2, "--after JOB"),
+            ("submit -w node1 -- true", 2, "--on HOST"),
+            ("jobs -t RUNNING", 2, "--state STATE"),
+            ("jobs -u nobody-here", 0, "no jobs"),
+            ("jobs -j 1", 2, "as arguments"),
+            # kubectl
+            ("get pods", 2, "`gangway jobs`"),
+            ("describe job 1", 2, "`gangway explain JOB`"),
+            ("delete pod train", 2, "`gangway cancel JOB`"),
+            ("apply -f job.yaml", 2, "--from-json FILE"),
+            ("logs -f train", 0, "a line"),
+            ("logs --tail 1 train", 0, "a line"),
+            ("logs --tail=1 train", 0, "a line"),
+            ("logs -p train", 2, "--attempt N"),
+            ("logs --since 1h train", 2, "stored without times"),
+            ("exec -it train -- sh", 2, "--pty"),
+            ("port-forward train 8080:80", 2, "`gangway forward JOB PORT`"),
+            ("cordon worker-1", 2, "`gangway gpu drain UUID`"),
+            ("cluster-info", 2, "`gangway status`"),
+            # Docker
+            ("run ubuntu", 2, "submit \\(one task\\) or dispatch \\(a gang\\)"),
+            ("ps -a", 2, "`gangway jobs`"),
+            ("top", 0, "no unfinished jobs"),
+            ("stats", 2, "`gangway top`"),
+            ("inspect train", 2, "`gangway explain JOB`"),
+            ("rm train", 2, "`gangway data rm`"),
+            ("cp train:file .", 2, "`gangway get JOB PATH`"),
+            ("attach train", 2, "`gangway logs -f JOB`"),
+            ("pull ubuntu", 2, "--container IMAGE"),
+            ("submit -v /data:/data -- true", 2, "--ship FILE"),
+            ("logs -n 5 train", 2, "--tail N"),
+            ("version", 0, "gangway [0-9]"),
+            # gh
+            ("auth login", 2, "`gangway token store`"),
+            ("jobs -L 5", 2, "--limit N"),
+            ("jobs --limit 5", 0, "train"),
+            ("rerun 1", 2, "`gangway retry JOB`"),
+            # torchrun
+            ("torchrun --nproc_per_node=4 train.py", 2, "`gangway dispatch -n N -- python3"),
+            ("dispatch --nnodes 1 --nproc_per_node=2 --max_restarts=1 -- true", 0, ""),
+            ("dispatch --standalone -- true", 2, "leave it out"),
+            # Ray
+            ("start --head", 2, "`gangway up`"),
+            ("job submit -- python3 x.py", 2, "`gangway submit -- COMMAND`"),
+            ("submit --num-cpus 2 -- true", 0, ""),
+            ("timeline", 2, "`gangway events JOB`"),
+            ("memory", 2, "`gangway status`"),
+            # HyperQueue
+            ("server start", 2, "`gangway up`"),
+            ("alloc add slurm", 2, "`gangway up --hosts"),
+            ("task list 1", 2, "`gangway tasks JOB`"),
+            (f"submit --each-line {lines} -- echo {{line}}", 0, ""),
+            ("submit --cpus=2 -- true", 0, ""),
+            ("dashboard", 2, "`gangway top`"),
+        ):
+            with self.subTest(typed):
+                done = self.gangway(*typed.split(), rc=None)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertRegex(done.stdout + done.stderr, said or "^")
+
     def test_mistyped_verb_is_answered_but_never_with_a_removal(self):
         for command, word, meant in (("data", "lst", "list"), ("data", "ls", "list"),
                                      ("data", "delete", "rm"), ("data", "publsh", "publish"),

@@ -63,7 +63,7 @@ class Scatter(e2e.Case):
                       self.run_program(SCATTER, "1", "10000000", "0").stdout)
         self.assert_nothing_left()
         listed = self.gangway("status").stdout
-        self.assertRegex(listed, r"Values scattered\s+0\n")
+        self.assertRegex(listed, r"Scattered values\s+0\n")
 
     def test_scatter_many_stores_all_values_or_none(self):
         """All values are stored, or none is left."""

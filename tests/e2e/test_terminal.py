@@ -319,7 +319,7 @@ class Tables(e2e.Case):
     def test_top_shows_the_jobs_until_q_and_restores_the_terminal(self):
         self.up("--slots", "1")
         self.assertRegex(self.gangway("top").stdout,  # no terminal: once
-                         "^Up for .*\n(.*\n)+no unfinished jobs\n$")
+                         "^Running for .*\n(.*\n)+no unfinished jobs\n$")
         primary, secondary = pty.openpty()
         self.addCleanup(os.close, primary)
         self.addCleanup(os.close, secondary)

@@ -3,6 +3,7 @@
 
 #include "client/cli/launch/console.h"
 #include "client/cli/launch/wrap.h"
+#include "client/cli/lib/synonym.h"
 
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ int gw_cli_exec(int argc, char **argv)
         .table = table,
         .arguments_min = 2,
         .arguments_max = 1 << 20,
+        .synonyms = gw_synonym_exec,
     };
     struct gw_cli_verb verb;
     struct gw_wrap wrap = {0};

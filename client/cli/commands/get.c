@@ -42,9 +42,9 @@ int gw_cli_get(int argc, char **argv)
     console.checkpoint = checkpoint;
     char **paths = argv + verb.first + 1;
     if (!checkpoint && !*paths) {
-        gw_cli_message(
-            "gangway get: it is not said which files of %s to fetch: give a PATH, or --checkpoint",
-            argv[verb.first]);
+        gw_cli_message("gangway get: give the PATH of what to fetch of %s, or --checkpoint "
+                       "(`gangway jobs`, `tasks` and `worker list` are listings)",
+                       argv[verb.first]);
         (void)gw_cli_end(&verb, 0, &error);
         return GW_EXIT_USAGE;
     }

@@ -13,15 +13,15 @@
 enum { REFRESH_MS = 2000, ROWS_ABOVE = 11, ROWS_DEFAULT = 20, ROWS_MIN = 3, ROWS_MAX = 500 };
 
 static const struct gw_column cluster_columns[] = {
-    {"uptime_ns", "Up for", GW_CELL_DURATION},
+    {"uptime_ns", "Running for", GW_CELL_DURATION},
     {"workers", "Workers", GW_CELL_TEXT},
     {"slots", "Slots", GW_CELL_TEXT},
     {"slots_free", "Free slots", GW_CELL_TEXT},
     {"gpus_free", "Free GPUs", GW_CELL_TEXT},
-    {"memory_used", "Memory used", GW_CELL_SIZE},
-    {"jobs.running", "Jobs unfinished", GW_CELL_TEXT},
-    {"tasks.waiting", "Tasks waiting", GW_CELL_TEXT},
-    {"tasks.running", "Tasks running", GW_CELL_TEXT},
+    {"memory_used", "Used memory", GW_CELL_SIZE},
+    {"jobs.running", "Unfinished jobs", GW_CELL_TEXT},
+    {"tasks.waiting", "Waiting tasks", GW_CELL_TEXT},
+    {"tasks.running", "Running tasks", GW_CELL_TEXT},
     {0},
 };
 

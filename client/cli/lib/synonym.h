@@ -20,6 +20,7 @@ struct gw_synonym {
 /* gw_synonym_launch is the table for `submit` and `dispatch`; the others are for the command in
  * their name. */
 extern const struct gw_synonym gw_synonym_launch[];
+extern const struct gw_synonym gw_synonym_exec[];
 extern const struct gw_synonym gw_synonym_explain[];
 extern const struct gw_synonym gw_synonym_jobs[];
 extern const struct gw_synonym gw_synonym_logs[];
