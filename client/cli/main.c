@@ -113,7 +113,8 @@ static int help(int argc, char **argv)
 {
     bool man = false;
     const struct gw_option table[] = {
-        {"man", 0, GW_OPTION_FLAG, &man, NULL, "print the manual page, for `man -l -`"},
+        {"man", 0, GW_OPTION_FLAG, &man, NULL,
+         "print the manual page, of COMMAND if given, for `man -l -`"},
         {0},
     };
     const struct gw_options options = {
@@ -126,15 +127,18 @@ static int help(int argc, char **argv)
     int first, exit_code;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    if (man) {
-        gw_manual_print(commands);
-        return GW_EXIT_OK;
-    }
     if (!argv[first]) {
-        print_commands(stdout);
+        if (man)
+            gw_manual_print(commands);
+        else
+            print_commands(stdout);
         return GW_EXIT_OK;
     }
     const struct gw_cli_command *command = find_command(argv[first]);
+    if (man && command && command->summary) {
+        gw_manual_print_command(command);
+        return GW_EXIT_OK;
+    }
     if (command && argv[first + 1] && !has_verbs(command)) {
         gw_cli_message("gangway help: %s has no verbs: `gangway help %s` shows its help",
                        command->name, command->name);

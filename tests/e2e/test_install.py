@@ -148,17 +148,26 @@ class Install(e2e.Case):
         said = self.run_program("gangway", "submit", "--", "echo", "well", env=env)
         self.assertEqual(said.stdout + said.stderr, "well\n")
 
-    def test_installed_manual_page_has_no_format_errors(self):
-        page = os.path.join(self.prefix, "share", "man", "man1", "gangway.1")
-        with open(page, encoding="utf-8") as file:
-            self.assertRegex(file.read(), r"(?m)^\.SH SEE ALSO$")
+    def test_installed_manual_pages_have_no_format_errors(self):
+        """gangway(1), and a page for each command."""
+        folder = os.path.join(self.prefix, "share", "man", "man1")
+        commands = re.findall(r"^  (\w+) ", self.run_program(self.prefix + "/bin/gangway",
+                                                            "help").stdout, re.M)
+        self.assertEqual(sorted(os.listdir(folder)),
+                         sorted(["gangway.1"] + [f"gangway-{name}.1" for name in commands]))
+        pages = sorted(glob.glob(folder + "/*"))
+        for page in pages:
+            with open(page, encoding="utf-8") as file:
+                text = file.read()
+            for section in "NAME", "SYNOPSIS", "EXIT STATUS", "SEE ALSO":
+                self.assertEqual(text.count(f"\n.SH {section}\n"), 1, f"{page}: {section}")
         checks = {"mandoc": ["-T", "lint"], "man": ["--warnings", "-Tutf8", "-Z", "-l"],
                   "groff": ["-man", "-ww", "-T", "utf8", "-Z"]}
         there = [name for name in checks if shutil.which(name)]
         if not there:
             self.skipTest("there is none of mandoc, man and groff")
         for name in there:
-            said = self.run_program(name, *checks[name], page)
+            said = self.run_program(name, *checks[name], *pages)
             self.assertEqual(said.stderr, "", name)
             if name == "mandoc":
                 self.assertEqual(said.stdout, "")

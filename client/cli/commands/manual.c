@@ -1,13 +1,14 @@
-/* `gangway help --man`: prints the page gangway(1) with the macros of man(7). Commands and options
- * are described only in the tables from which `--help` is printed. For the page, each command is
- * asked for its help, which is printed as a section. Variables and files, which belong to no
- * command, are described in the tables below. */
+/* `gangway help --man`: prints the page gangway(1), or that of a command, with the macros of
+ * man(7). Commands and options are described only in the tables from which `--help` is printed. For
+ * a page, each command is asked for its help, which is printed as a section. Variables and files,
+ * which belong to no command, are described in the tables below. */
 #include "client/cli/commands/manual.h"
 
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/options.h"
 #include "client/cli/lib/units.h"
 
+#include <ctype.h>
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <string.h>
@@ -219,22 +220,38 @@ static void print_option(const struct gw_option *option)
     print_filled(option->help, strlen(option->help));
 }
 
-/* Prints the help of a command as a section. Installed by gw_options_show_by. */
-static void print_command(const struct gw_options *options)
+static void print_usage(const struct gw_options *options)
 {
-    printf(".SS gangway %s\n", options->command);
     fputs("\\fBgangway ", stdout);
     print_text(options->command, strlen(options->command));
     printf("\\fR [\\fIoptions\\fR]%s", *options->arguments ? " " : "");
     print_text(options->arguments, strlen(options->arguments));
-    puts("\n.PP");
+    putchar('\n');
+}
+
+static void print_description(const struct gw_options *options)
+{
     print_lines(options->summary);
     if (options->details) {
         puts(".PP");
         print_lines(options->details);
     }
+}
+
+static void print_options(const struct gw_options *options)
+{
     for (const struct gw_option *option = options->table; option->name; option++)
         print_option(option);
+}
+
+/* Prints the help of a command as a section. Installed by gw_options_show_by. */
+static void print_command(const struct gw_options *options)
+{
+    printf(".SS gangway %s\n", options->command);
+    print_usage(options);
+    puts(".PP");
+    print_description(options);
+    print_options(options);
 }
 
 /* Prints the help of all verbs of a command. Installed by gw_cli_show_verbs_by. */
@@ -273,7 +290,7 @@ static void print_commands(const struct gw_cli_command *commands)
     }
 }
 
-/* -- The page ------------------------------------------------------------------------------------
+/* -- The page of a command -----------------------------------------------------------------------
  */
 
 static void print_exit_codes(void)
@@ -286,14 +303,65 @@ static void print_exit_codes(void)
         printf(".TP\n\\fB%d\\fR\n%s\n", code->code, code->text);
 }
 
+static void print_title(const char *name, const char *summary)
+{
+    puts(".\\\" Made by `gangway help \\-\\-man`.");
+    fputs(".TH GANGWAY", stdout);
+    for (const char *c = name; *c; c++)
+        putchar(toupper((unsigned char)*c));
+    printf(" 1 %s \"gangway %s\" \"Gangway\"\n", DATE, gw_version());
+    puts(".ad l\n.nh\n.SH NAME");
+    fputs("gangway", stdout);
+    print_text(name, strlen(name));
+    fputs(" \\- ", stdout);
+    print_text(summary, strlen(summary));
+    putchar('\n');
+}
+
+/* Prints the help of a command as a page. Installed by gw_options_show_by. */
+static void print_page(const struct gw_options *options)
+{
+    puts(".SH SYNOPSIS");
+    print_usage(options);
+    puts(".SH DESCRIPTION");
+    print_description(options);
+    puts(".SH OPTIONS");
+    print_options(options);
+    puts(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nShow this help.");
+}
+
+static void print_page_of_verbs(const char *command, const struct gw_cli_command *verbs)
+{
+    printf(".SH SYNOPSIS\n\\fBgangway %s\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.SH COMMANDS\n",
+           command);
+    gw_options_show_by(print_command);
+    print_verbs(command, verbs);
+}
+
+void gw_manual_print_command(const struct gw_cli_command *command)
+{
+    char name[32];
+    snprintf(name, sizeof name, "-%s", command->name);
+    print_title(name, command->summary);
+    gw_options_show_by(print_page);
+    gw_cli_show_verbs_by(print_page_of_verbs);
+    ask(command, NULL);
+    if (strcmp(command->name, "worker") == 0) {
+        puts(".SH COMMANDS");
+        gw_options_show_by(print_command);
+        ask(command, "list");
+    }
+    print_exit_codes();
+    puts(".SH SEE ALSO\n\\fBgangway\\fR(1): all commands, environment variables, files.");
+}
+
+/* -- The page ------------------------------------------------------------------------------------
+ */
+
 void gw_manual_print(const struct gw_cli_command *commands)
 {
-    printf(".\\\" Made by `gangway help \\-\\-man`.\n.TH GANGWAY 1 %s \"gangway %s\" \"Gangway\"\n",
-           DATE, gw_version());
-    puts(".ad l\n.nh\n"
-         ".SH NAME\n"
-         "gangway \\- run task graphs, and gangs of training processes\n"
-         ".SH SYNOPSIS\n"
+    print_title("", "run task graphs, and gangs of training processes");
+    puts(".SH SYNOPSIS\n"
          "\\fBgangway\\fR \\fICOMMAND\\fR [\\fIoptions\\fR] [\\fIarguments\\fR]\n"
          ".br\n"
          "\\fBgangway help\\fR [\\fICOMMAND\\fR [\\fIVERB\\fR]]\n"
@@ -319,7 +387,8 @@ void gw_manual_print(const struct gw_cli_command *commands)
     print_entries(examples);
     puts(".SH SEE ALSO\n"
          "The headers in \\fI<gangway/>\\fR describe the library for C programs.\n"
-         "\\fBgangway new\\fR writes an example program.\n"
+         "\\fBgangway new\\fR writes an example program. Each command has a page of\n"
+         "its own: \\fBgangway\\-submit\\fR(1).\n"
          ".PP\n"
          "\\fBssh\\fR(1), \\fBnvidia\\-smi\\fR(1), \\fBpkg\\-config\\fR(1)");
 }
