@@ -488,7 +488,9 @@ int gw_cluster_check_resources(const char *text, struct gw_error *error)
     struct gw_error why;
     int rc = gw_resources_parse(text, &arena, &resources, &why);
     gw_arena_deinit(&arena);
-    return rc < 0 ? gw_error_set(error, rc, "resources of the cluster: %s", why.text) : 0;
+    return rc < 0 ? gw_error_set(error, rc, "the option `resources` of the private cluster: %s",
+                                 why.text)
+                  : 0;
 }
 
 const char *gw_cluster_socket(const struct gw_cluster *cluster)

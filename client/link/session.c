@@ -83,10 +83,13 @@ int gw_session_connect(struct gw_client *client, const struct gw_io_socket *sock
     client->down.code = 0;
     if (rc == GW_ETIMEDOUT) /* a scheduler exists, so the error is not GW_ENOSCHEDULER */
         return socket->transport
-                   ? gw_error_set(error, GW_ECLOSED, "the scheduler did not answer within %d s",
+                   ? gw_error_set(error, GW_ECLOSED,
+                                  "the scheduler did not answer within %d s: its host is busy, or "
+                                  "its process does not run (SIGSTOP)",
                                   OPEN_TIMEOUT_S)
                    : gw_error_set(error, GW_ECLOSED,
-                                  "the scheduler (process %d) did not answer within %d s",
+                                  "the scheduler (process %d) did not answer within %d s: its host "
+                                  "is busy, or the process does not run (SIGSTOP)",
                                   (int)peer.pid, OPEN_TIMEOUT_S);
     return rc == GW_ECLOSED
                ? gw_error_set(
@@ -216,9 +219,9 @@ int gw_session_ask(struct gw_client *client, struct gw_rpc *call, struct gw_mess
     gw_rpc_open(call, client);
     *request = call->request;
     if (client->inlined)
-        return gw_error_set(
-            error, GW_ENOTSUP,
-            "this needs a cluster, and with GANGWAY_INLINE=1 there is none: unset it");
+        return gw_error_set(error, GW_ENOTSUP,
+                            "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
+                            "unset GANGWAY_INLINE");
     int rc = ask(call, client, message, timeout_ns, error);
     /* A query changes nothing, so it can be sent again after a reconnect. */
     while (rc == GW_ECLOSED && message->type == GW_MESSAGE_query && client->home &&

@@ -51,9 +51,9 @@ static int ask(struct gw_client *client, const struct question *question, struct
 {
     struct gw_buffer value = {0};
     if (client->inlined)
-        return gw_error_set(
-            error, GW_ENOTSUP,
-            "this needs a cluster, and with GANGWAY_INLINE=1 there is none: unset it");
+        return gw_error_set(error, GW_ENOTSUP,
+                            "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
+                            "unset GANGWAY_INLINE");
     if (!question->name)
         return gw_error_set(error, GW_EINVAL, "a name is missing");
     int rc = gw_session_start(client, 0, error);

@@ -125,7 +125,7 @@ static bool resolve(struct run *run, uint32_t row, struct gw_value **deps)
                 own->failure = gw_value_slot_failure_new(GW_EDEPENDENCY, 0, 0, why.text);
         } else if (run->outcomes[index].failure) {
             struct gw_error error = {0};
-            gw_error_set(&error, GW_EDEPENDENCY, "a task before it failed: %s",
+            gw_error_set(&error, GW_EDEPENDENCY, "a task that it depends on failed: %s",
                          run->outcomes[index].failure->text);
             own->failure = gw_value_slot_failure_new(GW_EDEPENDENCY, 0, 0, error.text);
         } else if (rank == GW_DEP_ALL) {

@@ -186,7 +186,8 @@ static int encode_args(const struct gw_range *range, struct gw_buffer *args, uin
                             "an argument of a range is a reference to a result (gw_result): pass "
                             "results as `inputs`");
     if (rc < 0)
-        return gw_error_set(error, rc, "the arguments of a range: %s", gw_error_text(rc));
+        return gw_error_set(error, rc, "the arguments of the range cannot be encoded: %s",
+                            gw_error_text(rc));
     if (args->size > 64 << 10)
         return gw_error_set(error, GW_ELIMIT,
                             "the arguments of a range take %zu bytes, and 64 KiB is the most: "

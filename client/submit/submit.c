@@ -349,8 +349,8 @@ static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value
     memset(values, 0, count * sizeof *values);
     int rc = call->make_args(i, values, call->arg);
     if (rc < 0)
-        gw_error_set(error, rc, "the caller's function make_args failed for call %zu: %s", i,
-                     gw_error_text(rc));
+        gw_error_set(error, rc, "the caller's function make_args failed for call %zu of gw_map: %s",
+                     i, gw_error_text(rc));
     uint8_t head[3] = {0xdc, (uint8_t)(count >> 8), (uint8_t)count};
     encoded->buffer.size = 0;
     gw_codec_deps_clear(&encoded->found);
@@ -371,7 +371,8 @@ static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value
             (rc = values[k] ? gw_codec_encode(values[k], call->graph ? &encoded->found : NULL,
                                               &encoded->buffer)
                             : GW_ENOMEM) < 0)
-            gw_error_set(error, rc, "call %zu, argument %zu: %s", i, k, gw_error_text(rc));
+            gw_error_set(error, rc, "argument %zu of call %zu of gw_map is not a valid value: %s",
+                         k, i, gw_error_text(rc));
         gw_value_unref(values[k]);
     }
     return rc < 0 ? rc : resolve_call(call, i, encoded, error);
@@ -415,7 +416,8 @@ static int map_inline(struct gw_client *client, const struct gw_map_call *call,
         memset(values, 0, sizeof values);
         rc = call->make_args(i, values, call->arg);
         if (rc < 0)
-            gw_error_set(error, rc, "make_args failed for call %zu", i);
+            gw_error_set(error, rc, "the caller's function make_args failed for call %zu of gw_map",
+                         i);
         for (size_t k = 0; k < call->arg_count && rc == 0; k++)
             rc = check_ref(call, i, k, values[k], error);
         for (size_t k = 0; k < call->arg_count && rc < 0; k++)

@@ -47,8 +47,9 @@ static int set_paths(const struct gw_local_place_options *options, struct gw_loc
     if ((size_t)snprintf(local->path, GW_LOCAL_PATH_BYTES, "%s/scheduler.sock", folder) >=
         GW_LOCAL_PATH_BYTES)
         return gw_error_set(error, GW_EINVAL,
-                            "%s: too long for a socket's path (%zu bytes at most)", folder,
-                            GW_LOCAL_PATH_BYTES - sizeof "/scheduler.sock");
+                            "%s: the folder of the scheduler's socket may have a path of at most "
+                            "%zu bytes: give a shorter one",
+                            folder, GW_LOCAL_PATH_BYTES - sizeof "/scheduler.sock");
     return 0;
 }
 

@@ -288,8 +288,9 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
     uint8_t hash[GW_HASH_BYTES];
     gw_hash_bytes(message->manifest.data, message->manifest.size, hash);
     if (message->hash.size != GW_HASH_BYTES || memcmp(hash, message->hash.data, GW_HASH_BYTES))
-        return gw_error_set(error, GW_EPROTO,
-                            "program: the list of its files is damaged: its hash is another one");
+        return gw_error_set(
+            error, GW_EPROTO,
+            "message program: the list of files does not have the hash that the message names");
 
     struct program *program = find(programs, message->hash);
     if (!program) {
@@ -521,7 +522,8 @@ static int on_blob_want(struct gw_programs *programs, uint64_t peer,
                         const struct gw_msg_blob_want *message, struct gw_error *error)
 {
     if (message->hashes.size % GW_HASH_BYTES != 0)
-        return gw_error_set(error, GW_EPROTO, "blob_want: the message must have whole hashes");
+        return gw_error_set(error, GW_EPROTO,
+                            "message blob_want: the size of its list of hashes is wrong");
 
     const uint8_t *hashes = message->hashes.data;
     for (uint32_t at = 0; at < message->hashes.size; at += GW_HASH_BYTES) {

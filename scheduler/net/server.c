@@ -330,9 +330,9 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
                                     fd_count > 0 ? fds[0] : -1, &error);
     } else if (message->type == GW_MESSAGE_spec && !was_shipped(server, &message->spec)) {
         gw_connection_close_fds(fds, fd_count);
-        rc =
-            gw_error_set(&error, GW_ENOENT,
-                         "spec: the program or the files of the task must be sent before the task");
+        rc = gw_error_set(
+            &error, GW_ENOENT,
+            "message spec: the program or the files of a task must be sent before the task");
     } else {
         rc = to_core(connection, message, fds, fd_count);
         if (rc < 0)

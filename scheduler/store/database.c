@@ -505,8 +505,8 @@ void gw_database_fold(struct gw_database *database)
     int rc =
         sqlite3_wal_checkpoint_v2(database->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     if (rc != SQLITE_OK) { /* the content stays in the log, where it is equally safe */
-        gw_log_debug("the log of the state in %s is not folded: %s", database->dir,
-                     sqlite3_errstr(rc));
+        gw_log_debug("the write-ahead log of the state in %s was not merged into the database: %s",
+                     database->dir, sqlite3_errstr(rc));
         return;
     }
     database->unfolded = false;

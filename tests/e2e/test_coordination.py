@@ -73,7 +73,7 @@ class Coordination(e2e.Case):
         for value, shown in (("0.5", "0.5\n"), ("well done", "well done\n"), ("[1,", None),
                              ('{"a": [1, true, null]}', None)):
             if value == "[1,":
-                self.assertIn("with --text it is a text", sync("set", "variable", "v", value,
+                self.assertIn("--text takes it as a text", sync("set", "variable", "v", value,
                                                               rc=2).stderr)
                 continue
             sync("set", "variable", "v", value)

@@ -175,8 +175,8 @@ int gw_mapping_open(uint64_t memfile, int fd, size_t bytes, struct gw_value **va
     }
     pthread_mutex_unlock(&mappings.mutex);
     if (!data)
-        return gw_error_set(error, GW_ENOMEM, "cannot map a value of %zu bytes: %s", bytes,
-                            strerror(errnum));
+        return gw_error_set(error, GW_ENOMEM, "cannot map a value of %zu bytes into memory: %s",
+                            bytes, strerror(errnum));
     return decode(data, bytes, value, error);
 }
 

@@ -278,7 +278,8 @@ static int agree(struct gw_task *task, int64_t step, int64_t *command)
     if (decided[1] != step) {
         gw_comm_abort(task->comm, GW_EMISMATCH, (int)task->rank);
         return gw_error_set(&task->error, GW_EMISMATCH,
-                            "%s: rank %" PRIu32 " is at step %" PRId64 ", rank 0 at %" PRId64,
+                            "%s: rank %" PRIu32 " is at step %" PRId64 ", rank 0 at %" PRId64
+                            ": all ranks must report the same steps",
                             task->function->name, task->rank, step, decided[1]);
     }
     *command = decided[0];

@@ -31,11 +31,14 @@ static int check_peers(const char *peers, uint32_t workers, struct gw_error *err
     char actual[GW_ENDPOINT_TEXT_MAX];
     int fds[2] = {-1, -1};
     if (strchr(peers, '/'))
-        return gw_error_set(error, GW_EINVAL, "%s is not an address of this host", peers);
+        return gw_error_set(error, GW_EINVAL,
+                            "--peers %s: give an address of this host, with or without :PORT",
+                            peers);
     int rc = gw_endpoint_listen(peers, &fds[0], actual, error);
     if (rc == 0 && workers > 1 && (rc = gw_endpoint_listen(peers, &fds[1], actual, error)) < 0)
-        (void)gw_error_set(error, rc, "%s: leave the port out: %u workers cannot share a port",
-                           peers, workers);
+        (void)gw_error_set(
+            error, rc, "%s: give the address without a port, because %u workers cannot share one",
+            peers, workers);
     for (int i = 0; i < 2; i++)
         if (fds[i] >= 0)
             close(fds[i]);

@@ -233,7 +233,9 @@ static int member_start(struct fleet *fleet, struct member *member,
     rc = spawn(fleet->words, (const int[]){in[0], out[1]}, &member->pid);
     if (rc != 0) {
         member->pid = 0;
-        rc = gw_error_set(error, GW_ESTART, "%s: cannot start %s: %s (GANGWAY_RSH)",
+        rc = gw_error_set(error, GW_ESTART,
+                          "%s: cannot start %s, which runs commands on hosts: %s (set GANGWAY_RSH "
+                          "to another command)",
                           member->host->name, fleet->words[0], strerror(rc));
         goto out;
     }

@@ -135,7 +135,10 @@ static int fetch(struct gw_console_options *console, char *path, const char *int
             name);
     bool there = lies(into, name, &status);
     if (exit_code > CHANGED || (exit_code && !there)) /* tar has already printed the reason */
-        return gw_error_set(error, GW_ETASK, "cannot fetch %s from the task", name);
+        return gw_error_set(
+            error, GW_ETASK,
+            "cannot fetch %s from the task: the command that reads it on the task's host failed",
+            name);
     if (unpacked)
         return gw_error_set(error, GW_EIO, "cannot write %s to %s", name, into);
     if (exit_code)

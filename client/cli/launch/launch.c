@@ -429,10 +429,10 @@ static int keep_checkpoint(const struct launch *launch, int exit_code)
         int length = launch->bulk ? snprintf(into, sizeof into, "%s/%" PRIu32,
                                              typed->checkpoint_dir, task.index)
                                   : snprintf(into, sizeof into, "%s", typed->checkpoint_dir);
-        int rc =
-            length >= (int)sizeof into
-                ? gw_error_set(&error, GW_EINVAL, "the path is longer than %d bytes", PATH_MAX - 1)
-                : bring(launch, &task, into, &error);
+        int rc = length >= (int)sizeof into
+                     ? gw_error_set(&error, GW_EINVAL,
+                                    "the path of that folder is longer than %d bytes", PATH_MAX - 1)
+                     : bring(launch, &task, into, &error);
         brought += rc == 0;
         if (rc == 0 || rc == GW_ENOENT)
             continue;

@@ -57,8 +57,9 @@ int gw_cli_make_output(const char *path, struct gw_error *error)
     char part[PATH_MAX];
     struct stat status;
     if ((size_t)snprintf(part, sizeof part, "%s", path) >= sizeof part)
-        return gw_error_set(error, GW_EINVAL, "the path is longer than %d bytes: %.200s",
-                            PATH_MAX - 1, path);
+        return gw_error_set(error, GW_EINVAL,
+                            "the path of the folder is longer than %d bytes: %.200s", PATH_MAX - 1,
+                            path);
     for (char *slash = part; *slash && (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
         (void)mkdir(part, 0777); /* if this mkdir fails, the last one fails too */

@@ -91,7 +91,7 @@ int gw_value_io_parse(const char *text, enum gw_value_io_form form, struct gw_va
     if (rc == 0 || form == GW_VALUE_IO_JSON)
         return rc;
     if (form == GW_VALUE_IO_EITHER && *text && strchr("{[\"", *text))
-        return gw_error_set(error, GW_EINVAL, "%s; with --text it is a text", why.text);
+        return gw_error_set(error, GW_EINVAL, "%s; --text takes it as a text", why.text);
     *value = gw_str(text);
     return *value ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
 }

@@ -143,7 +143,7 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
                             "have one, from 1 to %d",
                             spec->signal, GW_SIGNAL_MAX);
     if (spec->ranks > GW_RANKS_MAX)
-        return gw_error_set(error, GW_EINFEASIBLE, "a gang has %u ranks; the limit is %d",
+        return gw_error_set(error, GW_EINFEASIBLE, "a gang has %u ranks, and %d is the most",
                             spec->ranks, GW_RANKS_MAX);
     if (spec->kind == GW_SPEC_FUNCTION && spec->ranks > GW_FUNCTION_RANKS_MAX)
         return gw_error_set(error, GW_EINFEASIBLE,
@@ -226,8 +226,9 @@ static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_c
     uint32_t index = gw_col32_at(chunk->dep_index, edge);
     const struct gw_job *other = gw_sched_job_find(sched, id);
     if (!other || other == check->job || index >= other->tasks.count)
-        return gw_error_set(error, GW_ENOENT, "there is no task %u of job %llu", index,
-                            (unsigned long long)id);
+        return gw_error_set(error, GW_ENOENT,
+                            "job %llu has no task %u, whose result this job takes",
+                            (unsigned long long)id, index);
     if (other->range)
         return gw_error_set(error, GW_ENOTSUP,
                             "job %llu is a range, so no other task can take its results: let its "
@@ -239,8 +240,10 @@ static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_c
                             "jobs of its own user",
                             (unsigned long long)id);
     if (other->actor)
-        return gw_error_set(error, GW_EINVAL, "job %llu is an actor: no task can depend on it",
-                            (unsigned long long)id);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "job %llu is an actor, so no task can depend on it: call the actor instead",
+            (unsigned long long)id);
     if (check->job->detached && !other->detached)
         return gw_error_set(error, GW_EINVAL,
                             "a detached job cannot take results of job %llu, because that job is "
@@ -296,7 +299,10 @@ static int check_rows(const struct gw_sched *sched, struct gw_chunk_check *check
     for (uint32_t i = 0; i < chunk->spec.count; i++) {
         uint32_t spec = gw_col32_at(chunk->spec, i), deps = gw_col32_at(chunk->dep_count, i);
         if (spec >= check->job->specs.count)
-            return gw_error_set(error, GW_EINVAL, "task %u has an unknown spec %u", base + i, spec);
+            return gw_error_set(
+                error, GW_EINVAL,
+                "task %u names the description %u (spec), which was not sent before", base + i,
+                spec);
         if (deps > GW_TASK_DEPS_MAX)
             return gw_error_set(error, GW_ELIMIT,
                                 "task %u depends on %u tasks, and %d is the most: combine some of "
@@ -337,7 +343,9 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
                             "most: submit several jobs",
                             GW_EDGES_MAX);
     if (rows > 1 && check->job->actor)
-        return gw_error_set(error, GW_EINVAL, "an actor must be the only task of its job");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "an actor must be the only task of its job: submit the other tasks as another job");
     rc = check_rows(sched, check, chunk, error);
     if (rc < 0)
         return rc;

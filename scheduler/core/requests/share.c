@@ -72,8 +72,10 @@ static int find_in_job(const struct gw_sched *sched, uint64_t id, const char *na
         return rc;
     row->index = gw_sched_share_row_named(row->job, name);
     if (row->index == GW_NO_INDEX)
-        return gw_error_set(error, GW_ENOENT, "job %llu has no task named \"%s\"",
-                            (unsigned long long)id, name);
+        return gw_error_set(
+            error, GW_ENOENT,
+            "job %llu has no task named \"%s\": `gangway tasks JOB` lists its tasks",
+            (unsigned long long)id, name);
     return 0;
 }
 

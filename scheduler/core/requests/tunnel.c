@@ -202,8 +202,9 @@ static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
         cwd = spec->files.size ? "" : spec->cwd;
         attempt = 0;
     } else if (!live || gw_sched_task_final(job, open->index)) {
-        gw_error_set(&error, GW_ENOENT, "task %u of job %llu has ended", open->index,
-                     (unsigned long long)open->job);
+        gw_error_set(&error, GW_ENOENT,
+                     "task %u of job %llu has ended, so no process can be started beside it",
+                     open->index, (unsigned long long)open->job);
     } else {
         worker = place_of(sched, job, open, &attempt);
         if (!worker && open->wait)

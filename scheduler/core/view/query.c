@@ -117,8 +117,10 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
         if (gw_value_get_str(value, &name, NULL) == 0)
             named = gw_sched_share_row_named(*job, name);
         if (named == GW_NO_INDEX)
-            return gw_error_set(error, GW_ENOENT, "job %lld has no task named \"%s\"",
-                                (long long)id, gw_value_type(value) == GW_STR ? name : "?");
+            return gw_error_set(
+                error, GW_ENOENT,
+                "job %lld has no task named \"%s\": `gangway tasks JOB` lists its tasks",
+                (long long)id, gw_value_type(value) == GW_STR ? name : "?");
         *row = named;
         return 0;
     }

@@ -509,8 +509,9 @@ int gw_cache_on_program(struct gw_cache *cache, const struct gw_msg_program *mes
     uint8_t hash[GW_HASH_BYTES];
     gw_hash_bytes(message->manifest.data, message->manifest.size, hash);
     if (message->hash.size != GW_HASH_BYTES || memcmp(message->hash.data, hash, GW_HASH_BYTES) != 0)
-        return gw_error_set(error, GW_EPROTO,
-                            "program: the list of its files is damaged: its hash is another one");
+        return gw_error_set(
+            error, GW_EPROTO,
+            "message program: the list of files does not have the hash that the message names");
     struct entry *entry = entry_of(cache, hash);
     entry->gone = false;
     if (entry->manifest.count)

@@ -41,7 +41,9 @@ int gw_supervisor_start(struct gw_host *host, struct gw_error *error)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return gw_error_set(error, GW_EIO, "cannot start the supervisor: %s", strerror(errno));
+        return gw_error_set(error, GW_EIO,
+                            "cannot start the supervisor, the process that starts tasks: %s",
+                            strerror(errno));
     char *argv[] = {"gangway", "supervisor", *host->spill_dir ? host->spill_dir : NULL, NULL};
     uv_stdio_container_t stdio[] = {
         {.flags = UV_IGNORE},
@@ -62,12 +64,16 @@ int gw_supervisor_start(struct gw_host *host, struct gw_error *error)
     if (rc < 0) {
         uv_close((uv_handle_t *)&host->supervisor_process, NULL);
         close(pair[0]);
-        return gw_error_set(error, GW_EIO, "cannot start the supervisor: %s", uv_strerror(rc));
+        return gw_error_set(error, GW_EIO,
+                            "cannot start the supervisor, the process that starts tasks: %s",
+                            uv_strerror(rc));
     }
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
     host->supervisor = gw_host_link_new(host, pair[0], GW_ROLE_SUPERVISOR);
     if (!host->supervisor)
-        return gw_error_set(error, GW_EIO, "cannot open the connection to the supervisor");
+        return gw_error_set(
+            error, GW_EIO,
+            "cannot open the connection to the supervisor, the process that starts tasks");
     (void)uv_timer_start(&host->beat, beat_on_timer, 0, BEAT_MS);
     host->supervisor->told_core = true;
     return gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,

@@ -317,7 +317,8 @@ static void open_port(struct tunnel *tunnel, uint32_t port)
                  : uv_tcp_connect(&tunnel->connect, &tunnel->tcp, (const struct sockaddr *)&address,
                                   tunnel_on_connect);
     if (rc < 0) {
-        gw_error_set(&error, GW_EINVAL, "cannot connect to port %u: %s", port, uv_strerror(rc));
+        gw_error_set(&error, GW_EINVAL, "cannot connect to port %u of the task's host: %s", port,
+                     uv_strerror(rc));
         fail(tunnel, &error);
     }
 }
