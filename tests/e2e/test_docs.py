@@ -171,6 +171,7 @@ class Docs(e2e.Case):
         self.is_up = True  # a page that fails may leave its cluster, which tearDown ends
         found = list(self.run_page(page))
         text = read(os.path.join(self.prefix, SHARE, page))
+        self.assertTrue(text.startswith("# "), page)
         shown = [text for _, info, text in blocks(text) if "norun" in info]
         prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
         shown += [" ".join(code.split()) for code in re.findall(r"`(gangway [^`]+)`", prose)]
