@@ -19,7 +19,7 @@ static const struct {
     const char *state, *colour;
 } states[] = {
     {"failed", "#f28b82"},  {"cancelled", "#cfcfcf"}, {"cancelling", "#d7ccc8"},
-    {"running", "#fdd663"}, {"queued", "#feefc3"},    {"handed over", "#feefc3"},
+    {"running", "#fdd663"}, {"queued", "#feefc3"},    {"pipelined", "#feefc3"},
     {"ready", "#aecbfa"},   {"waiting", "#e8eaed"},   {"done", "#a8dab5"},
 };
 enum { STATES = sizeof states / sizeof *states };

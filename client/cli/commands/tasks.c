@@ -41,14 +41,15 @@ struct shown {
 static int check_state(const char *state, struct gw_error *error)
 {
     /* With --json, the state "placed" means running or queued. */
-    static const char *const states[] = {"waiting", "ready",      "running", "queued", "placed",
-                                         "handed",  "cancelling", "done",    "failed", "cancelled"};
+    static const char *const states[] = {"waiting", "ready",     "running",    "queued",
+                                         "placed",  "pipelined", "cancelling", "done",
+                                         "failed",  "cancelled"};
     for (size_t i = 0; !state || i < sizeof states / sizeof *states; i++)
         if (!state || strcmp(state, states[i]) == 0)
             return 0;
     return gw_error_set(error, GW_EINVAL,
                         "there is no state \"%s\": the states are waiting, ready, queued, running, "
-                        "handed, cancelling, done, failed and cancelled",
+                        "pipelined, cancelling, done, failed and cancelled",
                         state);
 }
 

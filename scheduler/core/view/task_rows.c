@@ -37,8 +37,7 @@ static const char *shown_state(uint8_t state, bool runs)
 static bool is_called(uint8_t state, bool runs, const char *word)
 {
     return strcmp(word, gw_sm_name(&gw_sched_task_sm, state)) == 0 ||
-           strcmp(word, shown_state(state, runs)) == 0 ||
-           (state == GW_TASK_PIPELINED && strcmp(word, "handed") == 0);
+           strcmp(word, shown_state(state, runs)) == 0;
 }
 
 static void put_ran(const struct gw_job *job, uint32_t row, struct gw_value *dict)

@@ -36,8 +36,8 @@ static const struct gw_sm_state task_states[] = {
     [GW_TASK_RELEASED] = {"released", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
     [GW_TASK_FAILED] = {"failed", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
     [GW_TASK_CANCELLED] = {"cancelled", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
-    [GW_TASK_PIPELINED] = {"handed over", GW_SM_NEXT(GW_TASK_PLACED) | GW_SM_NEXT(GW_TASK_WAITING) |
-                                              GW_SM_NEXT(GW_TASK_CANCELLING)},
+    [GW_TASK_PIPELINED] = {"pipelined", GW_SM_NEXT(GW_TASK_PLACED) | GW_SM_NEXT(GW_TASK_WAITING) |
+                                            GW_SM_NEXT(GW_TASK_CANCELLING)},
 };
 struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeof *task_states,
                                  NULL};

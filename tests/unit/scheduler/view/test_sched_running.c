@@ -136,9 +136,9 @@ static void task_queued_at_its_worker_is_not_shown_running(void **state)
     for (int i = 0; i < 2; i++) /* until then, the tasks are not known to be short */
         finish_after(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), MS);
     pass(w, 1);
-    assert_true(called(w, 2, "handed") > 0);
+    assert_true(called(w, 2, "pipelined") > 0);
     assert_int_equal(of_job(w, 2, "running"), 1);
-    assert_int_equal(of_job(w, 2, "placed"), 1 + called(w, 2, "handed"));
+    assert_int_equal(of_job(w, 2, "placed"), 1 + called(w, 2, "pipelined"));
     assert_int_equal(called(w, 2, "running"), 1);
     assert_int_equal(called(w, 2, "queued"), 0);
     assert_int_equal(of_job(w, 1, "running"), 1);
@@ -168,10 +168,10 @@ static void queued_task_does_not_take_a_running_slot_in_the_count(void **state)
     submit(w, (struct chunk){2, 6, GW_SUBMIT_LAST, true, 0});
     for (int i = 0; i < 2; i++)
         finish_after(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), MS);
-    assert_true(called(w, 2, "handed") > 0);
+    assert_true(called(w, 2, "pipelined") > 0);
     ask_for(w, GW_ASK_RESUME);
     finish_after(w, 0, other, MS);
-    assert_true(called(w, 2, "handed") > 0);
+    assert_true(called(w, 2, "pipelined") > 0);
     for (int64_t job = 1; job <= 2; job++) {
         assert_int_equal(of_job(w, job, "running"), 1);
         assert_int_equal(called(w, job, "running"), 1);
