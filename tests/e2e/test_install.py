@@ -72,6 +72,42 @@ class Install(e2e.Case):
         self.assertNotIn("libgangway", self.run_program("ldd", path).stdout)
         self.check_program(path, True)
 
+    def build_sized(self, change):
+        """Builds sized.c against a copy of the installed headers, in which `change` has changed
+        the structs of the options of clients and tasks; returns the path of the program."""
+        headers = os.path.join(self.dir, "headers")
+        shutil.rmtree(headers, ignore_errors=True)
+        shutil.copytree(self.prefix + "/include", headers)
+        for name, struct in (("gangway.h", "gw_client_options"), ("graph.h", "gw_task_options")):
+            path = os.path.join(headers, "gangway", name)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            begin = text.index(f"struct {struct} {{")
+            end = text.index("\n};", begin)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text[:begin] + change(text[begin:end]) + text[end:])
+        path = os.path.join(self.dir, "sized")
+        self.run_program("cc", "-o", path, "sized.c", "-I", headers, "-L", self.lib, "-lgangway",
+                         cwd=self.source)
+        return path
+
+    def test_program_of_earlier_headers_runs(self):
+        """Its options are smaller, and what lies behind them in memory is not read."""
+        def earlier(struct):
+            return struct[:list(re.finditer(r"\n    \w[^;]* \w+;", struct))[-1].start()]
+        now = self.run_program(self.build_sized(lambda struct: struct))
+        before = self.run_program(self.build_sized(earlier))
+        sizes = [list(map(int, re.findall(r"\d+", done.stdout))) for done in (now, before)]
+        self.assertLess(sizes[1][0], sizes[0][0])
+        self.assertLess(sizes[1][1], sizes[0][1])
+        self.assertEqual([size[2] for size in sizes], [42, 42])
+
+    def test_program_of_later_headers_runs_unless_it_sets_a_new_field(self):
+        path = self.build_sized(lambda struct: struct + "\n    uint64_t later, latest;")
+        self.assertIn("result 42", self.run_program(path).stdout)
+        self.assertIn("struct gw_task_options sets a field that this library does not know",
+                      self.run_program(path, "set", rc=2).stderr)
+
     def test_shared_library_has_versions(self):
         """Its soname has the minor version, and each symbol the version that it appeared in."""
         path = os.path.join(self.lib, "libgangway.so")
