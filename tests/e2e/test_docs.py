@@ -185,6 +185,11 @@ class Docs(e2e.Case):
         if found:
             self.fail("\n" + "\n".join(found))
 
+    def test_reference_names_every_header(self):
+        text = read(os.path.join(self.prefix, SHARE, "docs", "reference", "c-api.md"))
+        headers = os.listdir(os.path.join(self.prefix, "include", "gangway"))
+        self.assertEqual([name for name in headers if f"`{name}`" not in text], [])
+
 
 def add_page(page):
     name = re.sub(r"\W+", "_", page.removesuffix(".md")).lower()
