@@ -41,20 +41,27 @@ static int args_check(const struct gw_comm *comm, enum gw_comm_verb verb,
     size_t bytes;
 
     if (!gw_dtype_is_valid(args->dtype))
-        return gw_error_set(error, GW_EINVAL, "%s: unknown element type %d: set .dtype", name,
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: %d is no element type: set .dtype to one of GW_DTYPE_...", name,
                             (int)args->dtype);
     if (reduces && ((int)args->reduce < 0 || (int)args->reduce > GW_REDUCE_AVG))
-        return gw_error_set(error, GW_EINVAL, "%s: unknown reduction %d", name, (int)args->reduce);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: %d is no reduction: set .reduce to one of GW_REDUCE_...", name,
+                            (int)args->reduce);
     if (args->root < 0 || args->root >= comm->size)
-        return gw_error_set(error, GW_EINVAL, "%s: there is no rank %d among %d ranks", name,
-                            args->root, comm->size);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "%s: there is no rank %d: the communicator has %d ranks, numbered from 0", name,
+            args->root, comm->size);
     if (__builtin_mul_overflow(args->count, gw_dtype_size(args->dtype), &bytes) ||
         __builtin_mul_overflow(bytes, scattered ? (size_t)comm->size : 1, &bytes) ||
         bytes > PTRDIFF_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s: a count of %zu elements is too large", name,
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: %zu elements are more bytes than a buffer can have", name,
                             args->count);
     if (args->stream && !comm->backend->has_streams)
-        return gw_error_set(error, GW_EINVAL, "%s: the %s backend has no streams", name,
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the %s backend has no streams: leave .stream NULL", name,
                             comm->backend->name);
     return 0;
 }
@@ -67,7 +74,8 @@ int gw_comm_all_reduce(struct gw_comm *comm, const struct gw_comm_args *args,
     if (rc < 0)
         return rc;
     if (full.count > 0 && !full.recv)
-        return gw_error_set(error, GW_EINVAL, "all_reduce: no recv buffer");
+        return gw_error_set(error, GW_EINVAL,
+                            "all_reduce: .recv is NULL: set it to the buffer for the result");
     full.send = full.send ? full.send : full.recv;
     full.root = 0;
     return run(comm, GW_COMM_ALL_REDUCE, &full, error);
@@ -80,7 +88,8 @@ int gw_comm_broadcast(struct gw_comm *comm, const struct gw_comm_args *args, str
     if (rc < 0)
         return rc;
     if (full.count > 0 && !full.recv)
-        return gw_error_set(error, GW_EINVAL, "broadcast: no recv buffer");
+        return gw_error_set(error, GW_EINVAL,
+                            "broadcast: .recv is NULL: set it to the buffer for the data");
     full.send = full.send ? full.send : full.recv;
     full.reduce = GW_REDUCE_SUM;
     return run(comm, GW_COMM_BROADCAST, &full, error);
@@ -94,7 +103,9 @@ int gw_comm_all_gather(struct gw_comm *comm, const struct gw_comm_args *args,
     if (rc < 0)
         return rc;
     if (full.count > 0 && !full.recv)
-        return gw_error_set(error, GW_EINVAL, "all_gather: no recv buffer");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "all_gather: .recv is NULL: set it to the buffer for the elements of all ranks");
     if (!full.send && full.recv)
         full.send = (char *)full.recv + full.count * gw_dtype_size(full.dtype) * (size_t)comm->rank;
     full.root = 0;
@@ -110,7 +121,8 @@ int gw_comm_reduce_scatter(struct gw_comm *comm, const struct gw_comm_args *args
     if (rc < 0)
         return rc;
     if (full.count > 0 && !full.send)
-        return gw_error_set(error, GW_EINVAL, "reduce_scatter: no send buffer");
+        return gw_error_set(error, GW_EINVAL,
+                            "reduce_scatter: .send is NULL: set it to the elements to reduce");
     if (!full.recv && full.send) {
         uintptr_t send =
             (uintptr_t)full.send; /* in place: comm.h documents that send is written to */

@@ -462,15 +462,18 @@ int gw_comm_open_host(const struct gw_comm_host_options *given, struct gw_comm *
     if (!host)
         rc = gw_error_set(error, GW_ENOMEM, "communicator");
     else if (options->ranks != ranks)
-        rc = gw_error_set(error, GW_EMISMATCH, "the segment is for %d ranks, not for %d", ranks,
+        rc = gw_error_set(error, GW_EMISMATCH,
+                          "the segment was made for %d ranks, but the option `ranks` is %d", ranks,
                           options->ranks);
     else if (options->rank < 0 || options->rank >= ranks)
         rc = gw_error_set(error, GW_EINVAL, "there is no rank %d among %d ranks", options->rank,
                           ranks);
     else if (!atomic_compare_exchange_strong(&gw_segment_rank(segment, options->rank)->presence,
                                              &absent, GW_COMM_OPEN))
-        rc =
-            gw_error_set(error, GW_EEXIST, "rank %d has joined this segment before", options->rank);
+        rc = gw_error_set(
+            error, GW_EEXIST,
+            "a process has already joined this segment as rank %d: each rank joins once",
+            options->rank);
     if (rc < 0) {
         free(host);
         gw_segment_unref(segment);

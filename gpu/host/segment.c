@@ -86,8 +86,9 @@ static size_t fixed_bytes_of(int ranks)
 int gw_segment_create(int ranks, int *fd, struct gw_error *error)
 {
     if (ranks < 1 || ranks > GW_COMM_HOST_RANKS_MAX)
-        return gw_error_set(error, GW_EINVAL, "a communicator cannot have %d ranks (1 to %d)",
-                            ranks, GW_COMM_HOST_RANKS_MAX);
+        return gw_error_set(error, GW_EINVAL,
+                            "a communicator cannot have %d ranks: it may have 1 to %d", ranks,
+                            GW_COMM_HOST_RANKS_MAX);
 
     int file = memfd_create("gangway-comm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0)

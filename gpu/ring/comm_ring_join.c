@@ -102,7 +102,8 @@ static int own_host(int fd, char host[GW_ENDPOINT_TEXT_MAX], struct gw_error *er
         return gw_error_set(error, GW_EIO, "cannot find the address of a socket");
     const bool six = address.ss_family == AF_INET6;
     if (snprintf(host, GW_ENDPOINT_TEXT_MAX, six ? "[%s]" : "%s", text) >= GW_ENDPOINT_TEXT_MAX)
-        return gw_error_set(error, GW_EIO, "%s: too long for an address", text);
+        return gw_error_set(error, GW_EIO, "the address %s has more than %d bytes", text,
+                            GW_ENDPOINT_TEXT_MAX - 1);
     return 0;
 }
 

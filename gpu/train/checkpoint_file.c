@@ -26,8 +26,9 @@ struct names {
 static int names_init(struct names *names, const char *path, struct gw_error *error)
 {
     if (strlen(path) + sizeof ".previous" > PATH_MAX || !path[0])
-        return gw_error_set(error, GW_EINVAL, "checkpoint: the path is too long (%zu characters)",
-                            strlen(path));
+        return gw_error_set(error, GW_EINVAL,
+                            "checkpoint: the path has %zu bytes, but must have 1 to %zu",
+                            strlen(path), PATH_MAX - sizeof ".previous");
     names->path = path;
     (void)snprintf(names->new, PATH_MAX, "%s.new", path);
     (void)snprintf(names->old, PATH_MAX, "%s.old", path);

@@ -165,7 +165,8 @@ int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct 
     if (rc < 0)
         return rc;
     if (options->params_count == 0)
-        return gw_error_set(error, GW_EINVAL, "ddp: no parameters");
+        return gw_error_set(error, GW_EINVAL,
+                            "ddp: params_count is 0: give at least one parameter");
     if (options->stream && options->find_unused)
         return gw_error_set(error, GW_ENOTSUP, "ddp: find_unused is not supported with a stream");
     struct gw_ddp *self = calloc(1, sizeof *self);
@@ -221,7 +222,8 @@ void gw_ddp_zero(struct gw_ddp *ddp)
 int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
 {
     if (ddp->in_pass)
-        return gw_error_set(error, GW_EINVAL, "ddp: gw_ddp_begin was called inside a pass");
+        return gw_error_set(error, GW_EINVAL,
+                            "ddp: gw_ddp_begin was called before gw_ddp_finish of the pass before");
     for (size_t i = 0; i < ddp->params_count; i++)
         ddp->params[i].ready = false;
     for (size_t i = 0; i < ddp->buckets_count; i++)
@@ -262,7 +264,8 @@ static int buckets_launch(struct gw_ddp *ddp, struct gw_error *error)
 int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error)
 {
     if (!ddp->in_pass)
-        return gw_error_set(error, GW_EINVAL, "ddp: gw_ddp_ready was called outside a pass");
+        return gw_error_set(error, GW_EINVAL,
+                            "ddp: gw_ddp_ready was called without gw_ddp_begin before it");
     if (i >= ddp->params_count)
         return gw_error_set(error, GW_EINVAL,
                             "ddp: there is no parameter %zu: there are %zu parameters", i,
@@ -348,7 +351,8 @@ static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
 int gw_ddp_finish(struct gw_ddp *ddp, struct gw_error *error)
 {
     if (!ddp->in_pass)
-        return gw_error_set(error, GW_EINVAL, "ddp: gw_ddp_finish was called outside a pass");
+        return gw_error_set(error, GW_EINVAL,
+                            "ddp: gw_ddp_finish was called without gw_ddp_begin before it");
     for (size_t i = 0; ddp->reduce && !ddp->find_unused && i < ddp->params_count; i++)
         if (!ddp->params[i].ready)
             return gw_error_set(error, GW_EINVAL,

@@ -94,7 +94,9 @@ int gw_optimizer_new(const struct gw_optimizer_options *given,
     for (size_t i = 0; i < tensors_count; i++)
         if (__builtin_add_overflow(elements, tensors[i].count, &elements) ||
             elements > SIZE_MAX / 16)
-            return gw_error_set(error, GW_ENOMEM, "optimizer: too many parameters");
+            return gw_error_set(
+                error, GW_ENOMEM,
+                "optimizer: the state of all parameters is larger than this machine can address");
 
     struct gw_optimizer *self = calloc(1, sizeof *self);
     if (!self)

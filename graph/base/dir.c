@@ -21,7 +21,9 @@ int gw_dir_make(const char *path, struct gw_error *error)
     char part[PATH_MAX];
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof part)
-        return gw_error_set(error, GW_EINVAL, "\"%.64s\" is not a usable path", path);
+        return gw_error_set(error, GW_EINVAL,
+                            "\"%.64s\" cannot be the path of a folder: a path has 1 to %d bytes",
+                            path, PATH_MAX - 1);
 
     memcpy(part, path, length + 1);
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -39,9 +41,11 @@ int gw_dir_make(const char *path, struct gw_error *error)
     if (lstat(path, &info) < 0)
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(info.st_mode))
-        return gw_error_set(error, GW_EPERM, "%s is there, and is not a folder", path);
+        return gw_error_set(error, GW_EPERM, "%s is not a folder: remove it, or give another path",
+                            path);
     if (info.st_uid != geteuid())
-        return gw_error_set(error, GW_EPERM, "%s belongs to another user", path);
+        return gw_error_set(error, GW_EPERM,
+                            "the folder %s belongs to another user: give another path", path);
     if (info.st_mode & 077)
         return gw_error_set(error, GW_EPERM, "%s is open to other users: chmod 700 it", path);
     return 0;

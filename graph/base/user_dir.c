@@ -118,5 +118,7 @@ int gw_user_dir_socket(const char *cluster, char dir[PATH_MAX], struct gw_error 
             return make(dir, error);
         }
     }
-    return gw_error_set(error, GW_EINVAL, "no folder for sockets has a path that is short enough");
+    return gw_error_set(error, GW_EINVAL,
+                        "all possible folders for sockets have paths that are too long: set "
+                        "XDG_RUNTIME_DIR to a folder with a short path");
 }

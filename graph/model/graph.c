@@ -57,7 +57,9 @@ static bool closed(struct gw_graph *graph)
     if (!graph)
         return true;
     if ((graph->sealed || graph->headed) && !graph->error.code)
-        gw_error_set(&graph->error, GW_EINVAL, "the graph was submitted and takes no more nodes");
+        gw_error_set(&graph->error, GW_EINVAL,
+                     "nodes cannot be added to this graph, because it was submitted already: make "
+                     "a new graph");
     return graph->error.code != 0;
 }
 
@@ -95,7 +97,7 @@ static int check_ref(const struct gw_graph *graph, const struct gw_codec_dep *de
                      struct gw_error *error)
 {
     if (dep->index >= graph->nodes.count)
-        return gw_error_set(error, GW_EINVAL, "%s: refers to a node that is not of this graph",
+        return gw_error_set(error, GW_EINVAL, "%s: an argument refers to a node of another graph",
                             what);
     const struct gw_graph_node *node = &graph->nodes.items[dep->index];
     if (node->spec == GW_GRAPH_EXTERNAL)
@@ -106,10 +108,14 @@ static int check_ref(const struct gw_graph *graph, const struct gw_codec_dep *de
         return 0;
     gw_graph_label(graph, dep->index, text, sizeof text);
     if (dep->rank == GW_DEP_ALL)
-        return gw_error_set(error, GW_EINVAL, "%s: takes all ranks of %s, which is not a gang",
-                            what, text);
-    return gw_error_set(error, GW_EINVAL, "%s: takes rank %u of %s, which has %u", what, dep->rank,
-                        text, ranks ? ranks : 1);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "%s: an argument refers to all ranks of %s, which is not a gang: use gw_result", what,
+            text);
+    return gw_error_set(
+        error, GW_EINVAL,
+        "%s: an argument refers to rank %u of %s, which has %u ranks, numbered from 0", what,
+        dep->rank, text, ranks ? ranks : 1);
 }
 
 static int write_buffer(void *arg, const char *data, size_t bytes)
@@ -131,9 +137,11 @@ static int encode_args(struct gw_graph *graph, struct gw_value **values, size_t 
             values[i]->depth < GW_FRAME_DEPTH_MAX) /* the list of arguments adds one level */
             rc = gw_codec_encode(values[i], &graph->found, &graph->args);
         if (rc < 0)
-            return gw_error_set(&graph->error, rc, "%s: argument %zu: %s", what, i,
-                                rc == GW_EINVAL ? "a broken reference, or nested too deeply"
-                                                : gw_error_text(rc));
+            return gw_error_set(
+                &graph->error, rc, "%s: argument %zu: %s", what, i,
+                rc == GW_EINVAL
+                    ? "it has an invalid reference, or lists and dicts nested more than 16 deep"
+                    : gw_error_text(rc));
     }
     return 0;
 }
@@ -146,11 +154,15 @@ static gw_node add_node(struct gw_graph *graph, const char *name, struct gw_grap
     node->dep_count = (uint32_t)graph->found.list.count;
     if (graph->nodes.count >= GW_GRAPH_EXTERNAL - 1 ||
         graph->deps.count > UINT32_MAX - node->dep_count) {
-        gw_error_set(&graph->error, GW_ELIMIT, "more than 2^32 nodes or edges");
+        gw_error_set(&graph->error, GW_ELIMIT,
+                     "the graph has more than 2^32 nodes or edges, which is the most: submit "
+                     "several graphs");
         return NO_NODE;
     }
     if (name && gw_strmap_get(&graph->node_by_name, name, NULL)) {
-        gw_error_set(&graph->error, GW_EEXIST, "two nodes are named \"%s\"", name);
+        gw_error_set(&graph->error, GW_EEXIST,
+                     "two tasks of the graph are named \"%s\": give one of them another name",
+                     name);
         return NO_NODE;
     }
     if (name) {
@@ -180,7 +192,8 @@ static int spec_of_call(struct gw_graph *graph, const struct gw_function *functi
     int rc = options ? gw_spec_set_options(&spec, options, &graph->error) : 0;
     const char *what = spec.options.name ? spec.options.name : function->name;
     if (rc == 0 && spec.options.signal)
-        rc = gw_error_set(&graph->error, GW_EINVAL, "the option signal is only for commands");
+        rc = gw_error_set(&graph->error, GW_EINVAL,
+                          "the option `signal` can only be set for commands, not for functions");
     if (rc == 0)
         rc = gw_options_check(&spec.options, what, &graph->error);
     if (rc == 0 && share_spec(graph, &spec, number) < 0)
@@ -215,7 +228,8 @@ gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function
     if (!closed(graph)) {
         uint32_t spec;
         if (!function || !function->name)
-            gw_error_set(&graph->error, GW_EINVAL, "a call without a function");
+            gw_error_set(&graph->error, GW_EINVAL,
+                         "gw_call needs a function: pass the name of a GW_TASK");
         else if (spec_of_call(graph, function, options, &spec) == 0)
             node = call(graph, spec, options ? options->name : NULL, values, count);
     }
@@ -227,7 +241,8 @@ gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function
 static int check_command(const struct gw_command *command, struct gw_error *error)
 {
     if (!command->argv || !command->argv[0] || !*command->argv[0])
-        return gw_error_set(error, GW_EINVAL, "a command without a program");
+        return gw_error_set(error, GW_EINVAL,
+                            "gw_graph_command needs a program: argv[0] is missing");
     for (const char *const *entry = command->env; entry && *entry; entry++)
         if (!strchr(*entry, '=') || **entry == '=')
             return gw_error_set(error, GW_EINVAL, "%s: \"%s\" in env is not NAME=value",
@@ -308,8 +323,9 @@ void gw_graph_after(struct gw_graph *graph, gw_node node, gw_node before)
     uint32_t count = (uint32_t)graph->nodes.count;
     if (node.index >= count || before.index >= count ||
         graph->nodes.items[node.index].spec == GW_GRAPH_EXTERNAL)
-        gw_error_set(&graph->error, GW_EINVAL,
-                     "gw_graph_after: a node that is not of this graph, or not run by it");
+        gw_error_set(
+            &graph->error, GW_EINVAL,
+            "gw_graph_after: a node is not of this graph, or is a result of an earlier submission");
     else if (gw_array_push(&graph->after,
                            ((struct gw_graph_after_edge){node.index, before.index})) < 0)
         (void)no_memory(graph);

@@ -60,16 +60,18 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
                      struct gw_error *error)
 {
     if (options->gpus_per_rank < GW_GPU_IF_ANY)
-        return gw_error_set(error, GW_EINVAL, "%s: invalid gpus_per_rank %d", what,
-                            options->gpus_per_rank);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: gpus_per_rank is %d, but must be 0 or more, or GW_GPU_IF_ANY",
+                            what, options->gpus_per_rank);
     if (options->ranks > INT32_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
     if (options->name && !*options->name)
-        return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: the name of the task is empty: give a name, or NULL", what);
     if (gw_options_check_name(options->name, "task", error) < 0)
         return GW_EINVAL;
     if (options->retries > GW_RETRIES_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s: retries is %u, at most %d", what,
+        return gw_error_set(error, GW_EINVAL, "%s: retries is %u, and %d is the most", what,
                             options->retries, GW_RETRIES_MAX);
     if (options->gpu_fraction != 0 &&
         !(options->gpu_fraction >= 0.001 && options->gpu_fraction <= 0.999))
@@ -82,8 +84,9 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
         return gw_error_set(error, GW_EINVAL, "%s: set gpu_fraction or gpus_per_rank, not both",
                             what);
     if (options->gpu_memory_bytes && options->gpus_per_rank == 0 && options->gpu_fraction == 0)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: gpu_memory_bytes without gpus_per_rank or gpu_fraction", what);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "%s: gpu_memory_bytes needs gpus_per_rank or gpu_fraction: set one of them", what);
     if (options->ranks == 0 && (options->ranks_per_node || options->spread))
         return gw_error_set(error, GW_EINVAL,
                             "%s: ranks_per_node and spread are only for gangs: set ranks", what);

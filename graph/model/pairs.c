@@ -78,7 +78,8 @@ static int parse(const char *text, bool valued, struct gw_arena *arena, struct g
         *rest = '\0';
         rest += more;
         if (count == GW_PAIRS_MAX)
-            return gw_error_set(error, GW_EINVAL, "more than %d names in a list", GW_PAIRS_MAX);
+            return gw_error_set(error, GW_EINVAL,
+                                "a list has more than %d names, which is the most", GW_PAIRS_MAX);
         int rc = parse_item(item, valued, &items[count], error);
         if (rc < 0)
             return rc;

@@ -38,7 +38,9 @@ static int parse_counts(char *rest, char *names, struct gw_places_item *items, u
         *rest = '\0';
         rest += more;
         if (*count == GW_PAIRS_MAX)
-            return gw_error_set(error, GW_EINVAL, "more than %d names in a list", GW_PAIRS_MAX);
+            return gw_error_set(error, GW_EINVAL,
+                                "a list of workers has more than %d names, which is the most",
+                                GW_PAIRS_MAX);
         uint32_t ranks = cut_count(item);
         if (!*item)
             return gw_error_set(error, GW_EINVAL, "a name is missing: NAME:RANKS for each");

@@ -304,7 +304,9 @@ static int writing_init(struct gw_graph_writing *writing, struct gw_graph *graph
         for (uint32_t i = 0; i < nodes; i++)
             writing->order[i] = i;
     if (rc == 0 && graph->args.size > UINT32_MAX)
-        rc = gw_error_set(error, GW_ELIMIT, "4 GiB of arguments or more");
+        rc = gw_error_set(error, GW_ELIMIT,
+                          "the arguments of the graph have 4 GiB or more in total: pass large "
+                          "values by gw_scatter");
     if (rc == 0 && columns_alloc(&writing->columns, graph, nodes) < 0)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc < 0) {

@@ -84,7 +84,8 @@ int gw_acceptor_open(uv_loop_t *loop, int fd, const struct gw_acceptor_callbacks
     if (rc < 0) {
         free(made);
         (void)close(fd);
-        return gw_error_set(error, GW_EIO, "cannot watch a socket: %s", uv_strerror(rc));
+        return gw_error_set(error, GW_EIO, "cannot wait for connections at a socket: %s",
+                            uv_strerror(rc));
     }
     made->callbacks = *callbacks;
     made->fd = fd;

@@ -179,8 +179,9 @@ static int start_receiving(struct gw_content *content, struct gw_error *error)
     memcpy(&bytes, content->size, sizeof bytes);
     content->bytes = le64toh(bytes);
     if (content->bytes > CONTENT_BYTES_MAX)
-        return gw_error_set(error, GW_EPROTO, "a value of %llu bytes is too large",
-                            (unsigned long long)content->bytes);
+        return gw_error_set(error, GW_EPROTO, "a value has %llu bytes, and %llu is the most",
+                            (unsigned long long)content->bytes,
+                            (unsigned long long)CONTENT_BYTES_MAX);
     content->fd = memfd_create("gangway-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (content->fd < 0)
         return gw_error_set(error, GW_ENOMEM, "memfd_create: %s", strerror(errno));

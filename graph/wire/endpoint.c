@@ -29,7 +29,10 @@ static int unix_address(const char *path, struct sockaddr_un *address, struct gw
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address->sun_path)
-        return gw_error_set(error, GW_EINVAL, "%s: too long for a socket's path", path);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "%s: the path of a socket may have at most %zu bytes: use a shorter one", path,
+            sizeof address->sun_path - 1);
     memcpy(address->sun_path, path, strlen(path));
     return 0;
 }
@@ -58,7 +61,10 @@ static int check_folder(const char *path, uid_t owner, struct gw_error *error)
         return gw_error_set(error, GW_EPERM, "%s is not an absolute path", path);
     slash[slash == folder] = '\0';
     if (stat(folder, &info) == 0 && (info.st_uid != owner || (info.st_mode & 022)))
-        return gw_error_set(error, GW_EPERM, "%s: others may write there", folder);
+        return gw_error_set(error, GW_EPERM,
+                            "the folder %s can be written to by other users, so its socket is not "
+                            "used: chmod go-w it",
+                            folder);
     return 0;
 }
 
@@ -67,13 +73,19 @@ int gw_endpoint_follow(const char *path, char socket[GW_ENDPOINT_TEXT_MAX], stru
     struct stat info;
     if (lstat(path, &info) < 0 || !S_ISLNK(info.st_mode)) {
         if (strlen(path) >= GW_ENDPOINT_TEXT_MAX)
-            return gw_error_set(error, GW_EINVAL, "%s: too long for a socket's path", path);
+            return gw_error_set(
+                error, GW_EINVAL,
+                "%s: the path of a socket may have at most %d bytes: use a shorter one", path,
+                GW_ENDPOINT_TEXT_MAX - 1);
         strcpy(socket, path);
         return 0;
     }
     ssize_t length = readlink(path, socket, GW_ENDPOINT_TEXT_MAX);
     if (length <= 0 || length >= GW_ENDPOINT_TEXT_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s: the path of its socket is too long", path);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "%s: the path of the socket to which this link leads is longer than %d bytes", path,
+            GW_ENDPOINT_TEXT_MAX - 1);
     socket[length] = '\0';
     return check_folder(socket, info.st_uid, error);
 }
@@ -257,7 +269,10 @@ int gw_endpoint_resolve(const char *endpoint, char numeric[GW_ENDPOINT_TEXT_MAX]
         return rc;
     rc = format(list->ai_addr, list->ai_addrlen, numeric);
     freeaddrinfo(list);
-    return rc < 0 ? gw_error_set(error, GW_EINVAL, "%s: the address is too long", endpoint) : 0;
+    return rc < 0
+               ? gw_error_set(error, GW_EINVAL, "%s: its numeric address is longer than %d bytes",
+                              endpoint, GW_ENDPOINT_TEXT_MAX - 1)
+               : 0;
 }
 
 void gw_endpoint_host(const char *endpoint, char host[GW_ENDPOINT_TEXT_MAX])
@@ -321,9 +336,10 @@ static int listen_tcp(const char *endpoint, int *fd, char actual[GW_ENDPOINT_TEX
         return rc;
     if (is_wildcard(list->ai_addr)) {
         freeaddrinfo(list);
-        return gw_error_set(error, GW_EINVAL,
-                            "%s is every address of this host: name the one that others use",
-                            endpoint);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "%s stands for all addresses of this host: give the one by which others reach it",
+            endpoint);
     }
     int made = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (made < 0 || setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||

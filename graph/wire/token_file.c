@@ -128,7 +128,9 @@ static int read_secret(const char *path, char **data, size_t *bytes, struct gw_e
                           "in it where somebody may have read them",
                           path);
     else if (info.st_size > FILE_BYTES_MAX)
-        rc = gw_error_set(error, GW_ECORRUPT, "%s is too large for what it should be", path);
+        rc = gw_error_set(error, GW_ECORRUPT,
+                          "%s is larger than %d bytes, so it is not a token file", path,
+                          FILE_BYTES_MAX);
     else if (!(read_bytes = calloc(1, (size_t)info.st_size + 1)))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     while (rc == 0 && got < (size_t)info.st_size) {
@@ -310,8 +312,10 @@ static int change(const char *path, const struct gw_token *added, const char *re
                           "name",
                           twin->user, added->user);
     else if (added && file.tokens.count == GW_TOKENS_MAX)
-        rc = gw_error_set(error, GW_ELIMIT, "%s holds %d tokens: revoke some first", path,
-                          GW_TOKENS_MAX);
+        rc = gw_error_set(
+            error, GW_ELIMIT,
+            "%s has %d tokens, which is the most: revoke some first (`gangway token revoke`)", path,
+            GW_TOKENS_MAX);
     else if ((added && gw_array_push(&file.tokens, *added) < 0))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc < 0)

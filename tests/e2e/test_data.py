@@ -37,7 +37,7 @@ class Data(e2e.Case):
     def test_task_survives_its_client_if_another_holds_the_result(self):
         self.subject("outlives", self.fifo())
 
-    def test_shared_task_continues_after_one_client_cancels(self):
+    def test_shared_task_continues_if_one_of_two_clients_cancels(self):
         self.subject("shared", self.fifo())
 
     def test_equal_pure_calls_of_two_clients_run_once(self):

@@ -444,7 +444,7 @@ class Hosts(e2e.Case):
         self.assertIn("gangway token create",
                       self.gangway("up", "--listen", "127.0.0.1", rc=2).stderr)
         self.token("alice", "user")
-        for address, words in (("0.0.0.0:1", "every address"), ("192.0.2.1:1", "cannot listen"),
+        for address, words in (("0.0.0.0:1", "all addresses"), ("192.0.2.1:1", "cannot listen"),
                                ("/tmp", "HOST:PORT")):
             with self.subTest(address=address):
                 self.assertIn(words, self.gangway("up", "--listen", address, rc=2).stderr)

@@ -37,8 +37,8 @@ class Peers(e2e.Case):
         self.assertIn("showed no key", self.logs()[0])
 
     def test_unusable_peer_addresses_are_refused(self):
-        for address, words in (("0.0.0.0", "every address"), ("192.0.2.1", "cannot listen"),
-                               ("[::1", "wanted"), ("/tmp", "not an address"), ("", "wanted")):
+        for address, words in (("0.0.0.0", "all addresses"), ("192.0.2.1", "cannot listen"),
+                               ("[::1", "wanted"), ("/tmp", "give an address"), ("", "wanted")):
             with self.subTest(address=address):
                 done = self.gangway("up", "--peers", address, rc=2)
                 self.assertIn(words, done.stderr)

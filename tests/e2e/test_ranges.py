@@ -358,7 +358,7 @@ class Files(e2e.Case):
                 ('[{"argv": ["a"], "options": {"on": ["a", "noone"]}}]', "is called a"),
                 ('[{"argv": ["a"], "after": "b"}]', 'no task has that name'),
                 ('[{"argv": ["a"], "name": "b", "after": "b"}]', "cycle"),
-                ('[{"argv": ["a"], "name": "b"}, {"argv": ["a"], "name": "b"}]', "two nodes"),
+                ('[{"argv": ["a"], "name": "b"}, {"argv": ["a"], "name": "b"}]', "two tasks"),
                 ('[{"argv": ["a"], "env": {"A=": "1"}}]', "env")):
             with self.subTest(tasks=tasks):
                 path = self.write("tasks.json", tasks)

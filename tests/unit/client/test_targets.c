@@ -49,7 +49,7 @@ static void targets_are_sorted_by_graph_row(void **state)
     }
 }
 
-static void targets_without_a_row_are_sorted_last(void **state)
+static void targets_without_a_task_are_sorted_last(void **state)
 {
     static const uint32_t heads[] = {0, 1, 300, NODES};
     static uint32_t row_of_node[NODES];
@@ -88,7 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets_are_sorted_by_graph_row),
-        cmocka_unit_test(targets_without_a_row_are_sorted_last),
+        cmocka_unit_test(targets_without_a_task_are_sorted_last),
         cmocka_unit_test(target_outside_the_graph_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static void assert_fails(struct gw_graph *graph, int code, const char *wanted)
     gw_graph_free(graph);
 }
 
-static void sealed_graph_has_rows_in_dependency_order(void **state)
+static void sealed_graph_has_tasks_in_dependency_order(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node none = gw_call(graph, add, NULL);
@@ -129,7 +129,7 @@ static void equal_commands_share_a_spec(void **state)
 
     graph = gw_graph_new();
     gw_graph_command(graph, GW_COMMAND(.argv = none), NULL);
-    assert_fails(graph, GW_EINVAL, "without a program");
+    assert_fails(graph, GW_EINVAL, "needs a program");
     graph = gw_graph_new();
     const char *wrong[] = {"NAME", NULL};
     gw_graph_command(graph, GW_COMMAND(.argv = argv, .env = wrong), NULL);
@@ -163,7 +163,7 @@ static void external_results_become_job_dependencies(void **state)
 }
 
 /* The first rows of a large graph are known at once and do not change afterwards. */
-static void head_rows_of_a_large_graph_stay_unchanged(void **state)
+static void first_tasks_of_a_large_graph_stay_unchanged(void **state)
 {
     enum { NODES = 40000 };
     struct gw_graph *graph = gw_graph_new(), *small = gw_graph_new();
@@ -303,32 +303,34 @@ static void duplicate_node_names_are_refused(void **state)
     gw_call(graph, add, GW_OPTIONS(.name = "twin"));
     gw_node second = gw_call(graph, add, GW_OPTIONS(.name = "twin"));
     gw_call(graph, add, NULL, gw_result(second)); /* the first error is reported */
-    assert_fails(graph, GW_EEXIST, "two nodes are named \"twin\"");
+    assert_fails(graph, GW_EEXIST, "two tasks of the graph are named \"twin\"");
     graph = gw_graph_new();
     gw_call(graph, add, GW_OPTIONS(.name = ""));
-    assert_fails(graph, GW_EINVAL, "name is empty");
+    assert_fails(graph, GW_EINVAL, "name of the task is empty");
 }
 
 static void wrong_references_are_refused_with_the_cause(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_call(graph, add, NULL, gw_result((gw_node){5}));
-    assert_fails(graph, GW_EINVAL, "add: refers to a node that is not of this graph");
+    assert_fails(graph, GW_EINVAL, "add: an argument refers to a node of another graph");
 
     graph = gw_graph_new();
     gw_node one = gw_call(graph, add, GW_OPTIONS(.name = "one"));
     gw_call(graph, train, NULL, gw_result_all(one));
-    assert_fails(graph, GW_EINVAL, "train: takes all ranks of one, which is not a gang");
+    assert_fails(graph, GW_EINVAL,
+                 "train: an argument refers to all ranks of one, which is not a gang");
 
     graph = gw_graph_new();
     gw_node gang = gw_call(graph, train, GW_GANG(.ranks = 4));
     gw_call(graph, add, NULL, gw_result_rank(gang, 4));
-    assert_fails(graph, GW_EINVAL, "add: takes rank 4 of train#0, which has 4");
+    assert_fails(graph, GW_EINVAL,
+                 "add: an argument refers to rank 4 of train#0, which has 4 ranks");
 
     graph = gw_graph_new();
     gang = gw_call(graph, train, GW_GANG(.ranks = 4));
     gw_call(graph, add, NULL, gw_i64(1), gw_result_rank(gang, -2));
-    assert_fails(graph, GW_EINVAL, "add: argument 1: a broken reference");
+    assert_fails(graph, GW_EINVAL, "add: argument 1: it has an invalid reference");
 
     graph = gw_graph_new();
     one = gw_call(graph, add, NULL);
@@ -337,7 +339,7 @@ static void wrong_references_are_refused_with_the_cause(void **state)
 
     graph = gw_graph_new();
     gw_call(graph, add, GW_OPTIONS(.gpus_per_rank = -2));
-    assert_fails(graph, GW_EINVAL, "invalid gpus_per_rank -2");
+    assert_fails(graph, GW_EINVAL, "gpus_per_rank is -2");
 
     static const struct {
         struct gw_task_options options;
@@ -348,7 +350,7 @@ static void wrong_references_are_refused_with_the_cause(void **state)
         {GW_INIT(gw_task_options, .gpu_fraction = 0.5, .gpus_per_rank = 1),
          "set gpu_fraction or gpus_per_rank, not both"},
         {GW_INIT(gw_task_options, .gpu_memory_bytes = 1),
-         "gpu_memory_bytes without gpus_per_rank or gpu_fraction"},
+         "gpu_memory_bytes needs gpus_per_rank or gpu_fraction"},
         {GW_INIT(gw_task_options, .gpus_per_rank = 1, .isolate_gpus = true),
          "isolate_gpus is only for gangs"},
     };
@@ -361,7 +363,7 @@ static void wrong_references_are_refused_with_the_cause(void **state)
     graph = gw_graph_new();
     struct gw_value *value = gw_i64(1);
     gw_graph_call(graph, NULL, NULL, &value, 1);
-    assert_fails(graph, GW_EINVAL, "without a function");
+    assert_fails(graph, GW_EINVAL, "needs a function");
 }
 
 static void arguments_nested_too_deeply_are_refused(void **state)
@@ -382,7 +384,7 @@ static void arguments_nested_too_deeply_are_refused(void **state)
         deep = outer;
     }
     gw_call(graph, add, NULL, deep); /* 16 deep, and 17 with the list of arguments */
-    assert_fails(graph, GW_EINVAL, "nested too deeply");
+    assert_fails(graph, GW_EINVAL, "nested more than 16 deep");
 }
 
 static void graph_check_reports_earlier_out_of_memory(void **state)
@@ -440,7 +442,7 @@ static uint32_t alive_max(const struct gw_graph_rows *rows)
     return most;
 }
 
-static void row_order_of_a_tree_holds_few_results(void **state)
+static void task_order_of_a_tree_keeps_few_results_at_a_time(void **state)
 {
     enum { LEAVES = 4096 };
     struct gw_graph *graph = gw_graph_new();
@@ -578,10 +580,10 @@ static void options_without_struct_size_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sealed_graph_has_rows_in_dependency_order),
+        cmocka_unit_test(sealed_graph_has_tasks_in_dependency_order),
         cmocka_unit_test(equal_commands_share_a_spec),
         cmocka_unit_test(external_results_become_job_dependencies),
-        cmocka_unit_test(head_rows_of_a_large_graph_stay_unchanged),
+        cmocka_unit_test(first_tasks_of_a_large_graph_stay_unchanged),
         cmocka_unit_test(graph_head_with_external_nodes_matches_the_rows),
         cmocka_unit_test(rows_written_in_steps_equal_a_sealed_graph),
         cmocka_unit_test(cycle_error_names_the_nodes),
@@ -590,7 +592,7 @@ int main(void)
         cmocka_unit_test(arguments_nested_too_deeply_are_refused),
         cmocka_unit_test(graph_check_reports_earlier_out_of_memory),
         cmocka_unit_test(graph_reports_out_of_memory_at_every_allocation),
-        cmocka_unit_test(row_order_of_a_tree_holds_few_results),
+        cmocka_unit_test(task_order_of_a_tree_keeps_few_results_at_a_time),
         cmocka_unit_test(row_order_starts_with_the_wide_branch),
         cmocka_unit_test(sorting_200000_nodes_does_not_overflow_the_stack),
         cmocka_unit_test(random_graphs_are_sorted_or_their_cycle_is_named),

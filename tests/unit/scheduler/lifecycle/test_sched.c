@@ -167,7 +167,7 @@ static void gang_is_packed_on_few_workers_and_starts_together(void **state)
     free_world(w);
 }
 
-static void all_rank_input_has_a_row_plus_a_row_per_rank(void **state)
+static void input_from_all_ranks_has_one_entry_plus_one_for_each_rank(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -625,7 +625,7 @@ int main(void)
         cmocka_unit_test(oversized_task_is_refused_with_the_missing_resource),
         cmocka_unit_test(task_is_placed_at_the_worker_with_its_input),
         cmocka_unit_test(gang_is_packed_on_few_workers_and_starts_together),
-        cmocka_unit_test(all_rank_input_has_a_row_plus_a_row_per_rank),
+        cmocka_unit_test(input_from_all_ranks_has_one_entry_plus_one_for_each_rank),
         cmocka_unit_test(detached_job_is_acknowledged_after_its_commit),
         cmocka_unit_test(lost_result_is_recomputed),
         cmocka_unit_test(reported_loss_releases_the_stale_result),

@@ -73,25 +73,25 @@ static uint32_t crowded_ends(uint32_t row)
     return row && (place < 3 || place > 496) ? 90 : place % 50 == 49;
 }
 
-static void chunks_of_equal_rows_find_their_dependencies(void **state)
+static void chunks_of_equal_tasks_find_their_dependencies(void **state)
 {
     (void)state;
     submit_two_chunks(alike);
 }
 
-static void chunks_with_few_large_rows_find_their_dependencies(void **state)
+static void chunks_with_few_large_tasks_find_their_dependencies(void **state)
 {
     (void)state;
     submit_two_chunks(few_with_many);
 }
 
-static void chunks_of_growing_rows_find_their_dependencies(void **state)
+static void chunks_of_growing_tasks_find_their_dependencies(void **state)
 {
     (void)state;
     submit_two_chunks(more_and_more);
 }
 
-static void chunks_with_large_end_rows_find_their_dependencies(void **state)
+static void chunks_with_large_last_tasks_find_their_dependencies(void **state)
 {
     (void)state;
     submit_two_chunks(crowded_ends);
@@ -100,10 +100,10 @@ static void chunks_with_large_end_rows_find_their_dependencies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks_of_equal_rows_find_their_dependencies),
-        cmocka_unit_test(chunks_with_few_large_rows_find_their_dependencies),
-        cmocka_unit_test(chunks_of_growing_rows_find_their_dependencies),
-        cmocka_unit_test(chunks_with_large_end_rows_find_their_dependencies),
+        cmocka_unit_test(chunks_of_equal_tasks_find_their_dependencies),
+        cmocka_unit_test(chunks_with_few_large_tasks_find_their_dependencies),
+        cmocka_unit_test(chunks_of_growing_tasks_find_their_dependencies),
+        cmocka_unit_test(chunks_with_large_last_tasks_find_their_dependencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

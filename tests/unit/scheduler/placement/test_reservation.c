@@ -183,7 +183,7 @@ static void ranks_go_to_the_workers_that_become_free_first(void **state)
 
 /* A place goes as a whole to the first worker of its host with enough free slots; free slots at
  * another place do not matter. */
-static void place_goes_to_the_first_free_worker_of_its_host(void **state)
+static void rank_goes_to_the_first_free_worker_of_its_host(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -402,7 +402,7 @@ int main(void)
         cmocka_unit_test(reserved_slots_stay_free_if_a_task_has_no_time_limit),
         cmocka_unit_test(second_gang_does_not_take_slots_of_the_first),
         cmocka_unit_test(ranks_go_to_the_workers_that_become_free_first),
-        cmocka_unit_test(place_goes_to_the_first_free_worker_of_its_host),
+        cmocka_unit_test(rank_goes_to_the_first_free_worker_of_its_host),
         cmocka_unit_test(cancelling_the_gang_ends_its_reservation),
         cmocka_unit_test(reservation_moves_if_its_worker_is_lost),
         cmocka_unit_test(higher_priority_task_ignores_a_reservation),

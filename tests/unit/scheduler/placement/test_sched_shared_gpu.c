@@ -35,7 +35,7 @@ static void gpu_offered_by_two_workers_is_assigned_once(void **state)
 }
 
 /* Processes of the lost worker may live until the worker has been silent for the whole timeout. */
-static void shared_gpu_rests_while_a_lost_worker_may_still_use_it(void **state)
+static void shared_gpu_stays_unused_while_a_lost_worker_may_use_it(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -141,7 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpu_offered_by_two_workers_is_assigned_once),
-        cmocka_unit_test(shared_gpu_rests_while_a_lost_worker_may_still_use_it),
+        cmocka_unit_test(shared_gpu_stays_unused_while_a_lost_worker_may_use_it),
         cmocka_unit_test(shared_gpu_counts_once_if_a_worker_is_disconnected),
         cmocka_unit_test(returning_worker_is_not_mistaken_for_its_namesake),
         cmocka_unit_test(returning_worker_gets_its_idle_gpu_back),

@@ -252,7 +252,7 @@ static void rows_beyond_the_limit_are_counted(void **state)
 }
 
 /* A row of 16 specs with 4,090 bytes each is longer than a row may be. */
-static void overlong_row_is_shortened_with_a_mark(void **state)
+static void too_long_listing_row_is_shortened_with_a_mark(void **state)
 {
     enum { SPECS = 20 };
     char note[4096], key[8];
@@ -381,7 +381,7 @@ int main(void)
         cmocka_unit_test(job_selection_filters_by_state_and_time),
         cmocka_unit_test(job_listing_is_split_into_pages),
         cmocka_unit_test(rows_beyond_the_limit_are_counted),
-        cmocka_unit_test(overlong_row_is_shortened_with_a_mark),
+        cmocka_unit_test(too_long_listing_row_is_shortened_with_a_mark),
         cmocka_unit_test(job_with_many_specs_still_appears_on_its_page),
         cmocka_unit_test(page_cursor_survives_the_removal_of_its_job),
         cmocka_unit_test(task_listing_is_split_into_pages),

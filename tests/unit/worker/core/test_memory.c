@@ -379,7 +379,7 @@ static void runner_is_reused_only_for_an_equal_memory_request(void **state)
 }
 
 /* The task started when there was enough memory; stored results took the memory later. */
-static void task_killed_because_of_stored_results_is_told_so(void **state)
+static void error_of_a_killed_task_mentions_stored_results(void **state)
 {
     struct world *w =
         limited(1, (struct gw_node_options){.target_permille = 15, .terminate_permille = 40});
@@ -418,7 +418,7 @@ int main(void)
         cmocka_unit_test(largest_process_is_killed_above_the_terminate_threshold),
         cmocka_unit_test(task_above_its_memory_request_is_killed),
         cmocka_unit_test(runner_is_reused_only_for_an_equal_memory_request),
-        cmocka_unit_test(task_killed_because_of_stored_results_is_told_so),
+        cmocka_unit_test(error_of_a_killed_task_mentions_stored_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,7 +168,7 @@ static void surveyed_commands(struct world *w, uint64_t active)
 
 /* The worker reports commands that use no CPU time and write nothing, and also reports when they
  * continue. */
-static void idle_command_ranks_are_reported(void **state)
+static void ranks_of_commands_without_activity_are_reported(void **state)
 {
     struct world *w = world_with_gang_of(
         (struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND, .kind = GW_SPEC_COMMAND});
@@ -490,7 +490,7 @@ int main(void)
         cmocka_unit_test(rank_crash_is_reported_and_aborts_the_others),
         cmocka_unit_test(checkpoint_saved_in_the_grace_period_counts),
         cmocka_unit_test(hang_is_reported_to_each_new_scheduler),
-        cmocka_unit_test(idle_command_ranks_are_reported),
+        cmocka_unit_test(ranks_of_commands_without_activity_are_reported),
         cmocka_unit_test(hang_is_inspected_only_on_request),
         cmocka_unit_test(rank_that_is_not_ready_is_inspected),
         cmocka_unit_test(missing_program_of_a_command_gang_cannot_start),

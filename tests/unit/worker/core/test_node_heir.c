@@ -67,7 +67,7 @@ static void fails(struct world *w, uint64_t process, uint64_t attempt)
 }
 
 /* A runner of protocol 6 reports that it skipped a row. */
-static void runner_of_protocol_6_may_report_skipped_rows(void **state)
+static void runner_of_protocol_6_may_report_skipped_tasks(void **state)
 {
     (void)state;
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -162,7 +162,7 @@ static void must_fail_alike(struct world *w, size_t n, const uint64_t *attempts,
 
 /* Equal failures are reported in one message; but successors of a failed task are returned right
  * after it, before the next failure. */
-static void equal_failures_share_a_message_but_successors_come_first(void **state)
+static void equal_failures_are_sent_in_one_message_after_the_successors(void **state)
 {
     (void)state;
     struct world *w = world_with_chain();
@@ -320,13 +320,13 @@ int main(void)
         cmocka_unit_test(successor_gets_a_large_value_by_descriptor),
         cmocka_unit_test(successor_of_an_ended_task_fetches_its_input),
         cmocka_unit_test(failure_returns_the_successors_and_spares_other_tasks),
-        cmocka_unit_test(equal_failures_share_a_message_but_successors_come_first),
+        cmocka_unit_test(equal_failures_are_sent_in_one_message_after_the_successors),
         cmocka_unit_test(crash_counts_for_the_running_task_and_returns_successors),
         cmocka_unit_test(cancelled_task_takes_its_successor_along),
         cmocka_unit_test(taking_back_a_task_returns_its_successor),
         cmocka_unit_test(successor_command_starts_after_its_predecessor),
         cmocka_unit_test(end_of_a_predecessor_is_reported_lazily_under_load),
-        cmocka_unit_test(runner_of_protocol_6_may_report_skipped_rows),
+        cmocka_unit_test(runner_of_protocol_6_may_report_skipped_tasks),
         cmocka_unit_test(cancelled_successor_of_a_failed_task_is_returned_once),
         cmocka_unit_test(task_cancelled_after_a_runner_crash_ends_as_killed),
     };

@@ -59,7 +59,7 @@ static void parked_runner_gets_work_when_slots_are_free(void **state)
     free_world(w);
 }
 
-static void parked_runners_are_limited_to_the_slot_count(void **state)
+static void idle_runners_without_slots_are_limited_to_the_slot_count(void **state)
 {
     struct world *w = new_world(1);
     (void)state;
@@ -80,7 +80,7 @@ static void parked_runners_are_limited_to_the_slot_count(void **state)
 }
 
 /* A parked runner occupies no slots, so none become free. */
-static void death_of_a_parked_runner_frees_no_slots(void **state)
+static void death_of_an_idle_runner_without_slots_frees_no_slots(void **state)
 {
     struct world *w = shapes_world(2);
     (void)state;
@@ -96,7 +96,7 @@ static void death_of_a_parked_runner_frees_no_slots(void **state)
     free_world(w);
 }
 
-static void unused_parked_runners_end_after_a_minute(void **state)
+static void unused_runners_without_slots_end_after_a_minute(void **state)
 {
     struct world *w = shapes_world(2);
     (void)state;
@@ -113,9 +113,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alternating_resource_classes_start_only_two_runners),
         cmocka_unit_test(parked_runner_gets_work_when_slots_are_free),
-        cmocka_unit_test(parked_runners_are_limited_to_the_slot_count),
-        cmocka_unit_test(death_of_a_parked_runner_frees_no_slots),
-        cmocka_unit_test(unused_parked_runners_end_after_a_minute),
+        cmocka_unit_test(idle_runners_without_slots_are_limited_to_the_slot_count),
+        cmocka_unit_test(death_of_an_idle_runner_without_slots_frees_no_slots),
+        cmocka_unit_test(unused_runners_without_slots_end_after_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

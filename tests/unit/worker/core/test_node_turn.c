@@ -132,7 +132,7 @@ static void cancelled_queued_command_ends_unstarted(void **state)
     free_world(w);
 }
 
-static void cancelled_command_that_returns_is_not_started_again(void **state)
+static void cancelled_command_that_was_returned_is_not_started_again(void **state)
 {
     (void)state;
     struct world *w = world_with_short_command();
@@ -213,7 +213,7 @@ int main(void)
         cmocka_unit_test(command_returned_unstarted_is_queued_again),
         cmocka_unit_test(command_whose_predecessor_is_gone_starts_at_once),
         cmocka_unit_test(cancelled_queued_command_ends_unstarted),
-        cmocka_unit_test(cancelled_command_that_returns_is_not_started_again),
+        cmocka_unit_test(cancelled_command_that_was_returned_is_not_started_again),
         cmocka_unit_test(no_command_queues_behind_a_possibly_long_command),
         cmocka_unit_test(command_with_an_input_stream_is_not_queued),
         cmocka_unit_test(queued_commands_are_given_up_if_the_scheduler_is_silent),

@@ -262,7 +262,7 @@ static void read_log_of(uint64_t attempt, bool follow)
 /* The end is reported when it happens and not at the next poll of the file, at least 100 ms
  * after the request. Of many short commands, at least one beats that, however busy this machine
  * is. */
-static void follower_is_told_of_the_end_immediately(void **state)
+static void log_follower_sees_the_end_immediately(void **state)
 {
     char fifo[128], script[256];
     uint64_t best_ns = UINT64_MAX;
@@ -409,7 +409,7 @@ int main(int argc, char **argv)
                                         tear_down),
         cmocka_unit_test_setup_teardown(following_a_command_delivers_new_output_and_the_end, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(follower_is_told_of_the_end_immediately, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(log_follower_sees_the_end_immediately, set_up, tear_down),
         cmocka_unit_test_setup_teardown(kill_reaches_descendants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(function_gang_reduces_on_cold_and_warm_runners, set_up,
                                         tear_down),
