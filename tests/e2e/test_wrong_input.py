@@ -192,7 +192,7 @@ class WrongInput(e2e.Case):
             (["up", "--slots", "0"], ["--slots 0", "the minimum is 1"]),
             (["up", "--workers", "0"], ["--workers 0", "the minimum is 1"]),
             (["worker", "--slots", "0"], ["--slots 0", "the minimum is 1"]),
-            (["submit", "--retries", "256", "--", "true"], ["retries is 256, at most 255"]),
+            (["submit", "--retries", "256", "--", "true"], ["retries is 256, and 255 is the most"]),
             (["submit", "--name", "a\nb", "--", "true"], ["one line of text"]),
             (["submit", "--name", "a" * 256, "--", "true"], ["256 bytes", "may have 255"]),
             (["submit", "--name", "last", "--", "true"], ['--name "last"', "other jobs"]),
