@@ -218,12 +218,12 @@ static void fill(struct gw_argv *argv, const struct launch *launch, const char *
     gw_argv_add_text(argv, "--memory", memory);
     add_given(argv, "--idle-stop", options->idle_stop_s);
     add_given(argv, "--file-cache", options->file_cache_bytes);
-    add_given(argv, "--keep-files", options->keep_files_bytes);
+    add_given(argv, "--keep-files", options->retained_bytes_max);
     add_given(argv, "--checkpoint-max", options->transfer_bytes_max);
     add_given(argv, "--log-max", options->log_max_bytes);
     if (options->orphan_given)
         gw_argv_add_number(argv, "--orphan-timeout", options->orphan_ms);
-    add_given(argv, "--pure-keep", options->pure_keep_bytes);
+    add_given(argv, "--pure-keep", options->pure_bytes_max);
     add_given(argv, "--scatter-memory", options->scatter_memory_bytes);
     gw_argv_add_text(argv, "--spill-dir", options->spill_dir);
     gw_argv_add_text(argv, "--listen", options->listen);

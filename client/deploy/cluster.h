@@ -29,14 +29,14 @@ struct gw_cluster_options {
     const char *state;         /* folder of the state on disk; NULL: in the cluster's folder */
     uint64_t idle_stop_s;      /* time without work after which a shared cluster ends; 0: never */
     uint64_t file_cache_bytes; /* size of the cache of uploaded files; 0: the default */
-    uint64_t keep_files_bytes; /* most bytes of files of ended commands that each worker stores; 0:
-                                  the default */
+    uint64_t retained_bytes_max;   /* most bytes of files of ended commands that each worker stores;
+                                    0:   the default */
     uint64_t transfer_bytes_max;   /* largest size of a checkpoint that workers transfer to each
                                       other; 0: the default */
     uint64_t log_max_bytes;        /* largest size of the log of a scheduler or worker, and of the
                                       previous log that is kept; 0: the default */
-    uint64_t pure_keep_bytes;      /* most bytes of results of pure tasks that are kept although no
-                                      future and no task needs them; 0: the default */
+    uint64_t pure_bytes_max;       /* most bytes of results of pure tasks that are kept although no
+                                       future and no task needs them; 0: the default */
     uint64_t scatter_memory_bytes; /* memory for scattered values; 0: the default */
     bool orphan_given;
     uint64_t orphan_ms; /* if orphan_given: how long tasks run on without a scheduler */

@@ -46,7 +46,7 @@ static bool is_in_work_tree(const char *folder)
 /* Copies the environment without the variables that make git use another repository. */
 static char **clean_environment(void)
 {
-    size_t count = 0, kept = 0;
+    size_t count = 0, retained = 0;
     while (environ[count])
         count++;
     char **clean = calloc(count + 1, sizeof *clean);
@@ -55,7 +55,7 @@ static char **clean_environment(void)
             strncmp(environ[i], "GIT_WORK_TREE=", 14) != 0 &&
             strncmp(environ[i], "GIT_INDEX_FILE=", 15) != 0 &&
             strncmp(environ[i], "GIT_PREFIX=", 11) != 0)
-            clean[kept++] = environ[i];
+            clean[retained++] = environ[i];
     return clean;
 }
 

@@ -45,9 +45,9 @@ struct gw_client {
                                  code 0: none */
     pthread_cond_t
         changed; /* signals that `lost` was set or cleared, or that the client was closed */
-    _Atomic uint32_t life;          /* number of the present connection */
-    struct gw_reconnect *reconnect; /* reconnect thread; NULL: does not reconnect */
-    size_t kept_bytes, kept_files;  /* bytes and files in all resubmit logs */
+    _Atomic uint32_t life;                 /* number of the present connection */
+    struct gw_reconnect *reconnect;        /* reconnect thread; NULL: does not reconnect */
+    size_t recorded_bytes, recorded_files; /* bytes and files in all resubmit logs */
 
     struct gw_io_callbacks callbacks; /* callbacks for messages and for the end of the connection,
                                          set by gw_incoming_open */
@@ -80,7 +80,7 @@ struct gw_client {
     struct gw_actor_batch *unsent; /* list of actors with calls that are not sent yet */
     pthread_cond_t answered;       /* signals that an awaited answer has arrived */
     uint32_t plain_life;           /* 1 + the connection on which a plain call was accepted, or 0 */
-    struct gw_actor_kept *inline_on; /* actor whose call runs in this process */
+    struct gw_actor_instance *inline_on; /* actor whose call runs in this process */
     char *inline_dir; /* checkpoint folder of inline tasks; NULL: the environment names a folder */
 };
 

@@ -34,7 +34,7 @@ int gw_client_descriptor(struct gw_client *client, int *descriptor, struct gw_er
         if (client->descriptor < 0)
             rc = gw_error_set(error, GW_EIO, "cannot make a descriptor: %s", strerror(errno));
         else /* nobody waits in this library, so the loop thread is the one that reads */
-            gw_reader_handoff_keep(&client->turn);
+            gw_reader_handoff_suspend(&client->turn);
         gw_descriptor_signal(client); /* something may have ended before */
     }
     *descriptor = client->descriptor;

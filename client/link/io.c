@@ -300,7 +300,7 @@ static int attach(struct gw_io *io, const struct gw_io_socket *socket)
     pthread_mutex_lock(&io->lock);
     io->over = socket->transport != NULL;
     if (rc == 0 && io->over)
-        gw_link_keep_brisk(io->link);
+        gw_link_set_brisk(io->link);
     io->peer_pid = rc == 0 && !io->over && gw_link_peer(io->link, &peer) == 0 ? peer.pid : 0;
     pthread_mutex_unlock(&io->lock);
     return rc;

@@ -142,7 +142,7 @@ void gw_reader_handoff_recall(struct gw_reader_handoff *turn)
     pthread_mutex_unlock(&turn->lock);
 }
 
-void gw_reader_handoff_keep(struct gw_reader_handoff *turn)
+void gw_reader_handoff_suspend(struct gw_reader_handoff *turn)
 {
     pthread_mutex_lock(&turn->lock);
     turn->sleepers++;
@@ -150,7 +150,7 @@ void gw_reader_handoff_keep(struct gw_reader_handoff *turn)
     pthread_mutex_unlock(&turn->lock);
 }
 
-void gw_reader_handoff_unkeep(struct gw_reader_handoff *turn)
+void gw_reader_handoff_resume(struct gw_reader_handoff *turn)
 {
     pthread_mutex_lock(&turn->lock);
     turn->sleepers--;

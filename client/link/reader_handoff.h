@@ -45,12 +45,12 @@ int gw_reader_handoff_wait(struct gw_reader_handoff *turn, struct gw_waiter *wai
                            uint64_t timeout_ns, size_t *item);
 
 /* gw_reader_handoff_recall makes the loop thread take the link back, for a caller that polls
- * without waiting. gw_reader_handoff_keep makes the loop thread the reader until
- * gw_reader_handoff_unkeep, for a caller that waits in another way than by gw_reader_handoff_wait.
+ * without waiting. gw_reader_handoff_suspend makes the loop thread the reader until
+ * gw_reader_handoff_resume, for a caller that waits in another way than by gw_reader_handoff_wait.
  * Any thread may call them, with any lock held. */
 void gw_reader_handoff_recall(struct gw_reader_handoff *turn);
-void gw_reader_handoff_keep(struct gw_reader_handoff *turn);
-void gw_reader_handoff_unkeep(struct gw_reader_handoff *turn);
+void gw_reader_handoff_suspend(struct gw_reader_handoff *turn);
+void gw_reader_handoff_resume(struct gw_reader_handoff *turn);
 
 /* Functions of the loop thread. gw_reader_handoff_begin sets how it is woken (NULL: it ends).
  * gw_reader_handoff_is_wanted returns true if the link should be lent after the messages that were

@@ -54,10 +54,10 @@ int gw_deferred_accept_wait(const struct gw_future *future, struct gw_error *err
         if (group->quiet)
             gw_client_prompt(client);
     }
-    gw_reader_handoff_keep(&client->turn);
+    gw_reader_handoff_suspend(&client->turn);
     while (group->unanswered && !client->down.code && !client->closed)
         pthread_cond_wait(&client->answered, &client->lock);
-    gw_reader_handoff_unkeep(&client->turn);
+    gw_reader_handoff_resume(&client->turn);
     int rc = group->job ? 0 : GW_ECLOSED;
     pthread_mutex_unlock(&client->lock);
     return rc < 0 ? gw_client_down_error(client, error) : 0;
@@ -83,7 +83,7 @@ void gw_deferred_accept_wait_all(struct gw_client *client, uint64_t timeout_ns)
                                       (long)(deadline_ns % GW_NS_PER_S)};
     pthread_mutex_lock(&client->lock);
     bool asked = false;
-    gw_reader_handoff_keep(&client->turn);
+    gw_reader_handoff_suspend(&client->turn);
     while (!client->down.code && is_any_open(client)) {
         if (!asked)
             gw_client_prompt(client);
@@ -91,7 +91,7 @@ void gw_deferred_accept_wait_all(struct gw_client *client, uint64_t timeout_ns)
         if (pthread_cond_clockwait(&client->answered, &client->lock, CLOCK_MONOTONIC, &deadline))
             break;
     }
-    gw_reader_handoff_unkeep(&client->turn);
+    gw_reader_handoff_resume(&client->turn);
     pthread_mutex_unlock(&client->lock);
 }
 

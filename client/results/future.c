@@ -283,8 +283,8 @@ static int failure_of(struct gw_future *future, struct gw_error *error)
 
 /* Stores a fetched value in the future, so that later calls of gw_future_get return the same
  * mapping. */
-static struct gw_value *keep(struct gw_future *future, struct gw_value_slot *result,
-                             struct gw_value *value)
+static struct gw_value *store(struct gw_future *future, struct gw_value_slot *result,
+                              struct gw_value *value)
 {
     struct gw_client *client = future->group->client;
     pthread_mutex_lock(&client->lock);
@@ -375,7 +375,7 @@ static int get_patiently(struct gw_future *future, uint32_t rank, const struct p
     default:
         rc = fetch(future, rank, patience->deadline_ns, &got, error);
         if (rc == 0)
-            *value = keep(future, result, got);
+            *value = store(future, result, got);
         return rc == GW_ETIMEDOUT ? late(future, patience, error) : rc;
     }
 }
@@ -421,7 +421,7 @@ static void fetch_end(struct gw_future *future, struct gw_rpc *call, uint64_t de
     struct gw_value *value;
     if (gw_rpc_wait(call, client, gw_clock_left_ns(deadline_ns), NULL) == 0 &&
         decode_object(call, &value, NULL) == 0)
-        gw_value_unref(keep(future, value_slot_of(future, 0), value));
+        gw_value_unref(store(future, value_slot_of(future, 0), value));
     gw_rpc_close(call, client);
 }
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 enum {
-    KEPT_BYTES_MAX = 1 << 30,
-    KEPT_FILES_MAX = 256
+    RECORDED_BYTES_MAX = 1 << 30,
+    RECORDED_FILES_MAX = 256
 }; /* limits for all logs of a client together */
 
 #define NAME_BIT (UINT64_C(1) << 63)
@@ -56,11 +56,11 @@ static void clear(struct gw_resubmit_log *record, struct gw_resubmit_log **list)
     GW_ARRAY_EACH (&record->frames, frame)
         gw_buffer_deinit(frame);
     gw_array_deinit(&record->frames);
-    client->kept_bytes -= record->bytes;
+    client->recorded_bytes -= record->bytes;
     record->bytes = 0;
     if (record->fd >= 0) {
         close(record->fd);
-        client->kept_files--;
+        client->recorded_files--;
     }
     record->fd = -1;
     GW_ARRAY_EACH (&record->inputs, input) {
@@ -161,25 +161,25 @@ static int add_inputs(struct gw_resubmit_log *record, const struct gw_message *m
 }
 
 /* Reserves bytes of the client's budget. Returns false if they do not fit. */
-static bool keep_bytes(struct gw_resubmit_log *record, size_t bytes)
+static bool reserve_bytes(struct gw_resubmit_log *record, size_t bytes)
 {
     struct gw_client *client = record->client;
     pthread_mutex_lock(&client->lock);
-    bool fits = bytes <= KEPT_BYTES_MAX - client->kept_bytes;
+    bool fits = bytes <= RECORDED_BYTES_MAX - client->recorded_bytes;
     if (fits) {
-        client->kept_bytes += bytes;
+        client->recorded_bytes += bytes;
         record->bytes += bytes;
     }
     pthread_mutex_unlock(&client->lock);
     return fits;
 }
 
-static bool keep_file(struct gw_resubmit_log *record, int fd)
+static bool record_file(struct gw_resubmit_log *record, int fd)
 {
     struct gw_client *client = record->client;
     pthread_mutex_lock(&client->lock);
-    record->fd = client->kept_files < KEPT_FILES_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-    client->kept_files += record->fd >= 0;
+    record->fd = client->recorded_files < RECORDED_FILES_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    client->recorded_files += record->fd >= 0;
     pthread_mutex_unlock(&client->lock);
     return record->fd >= 0;
 }
@@ -189,14 +189,15 @@ void gw_resubmit_log_add(struct gw_resubmit_log *record, const struct gw_message
     if (record->cut)
         return;
     struct gw_buffer frame = {0};
-    bool kept = gw_message_encode(message, 0, &frame) == 0 && keep_bytes(record, frame.size) &&
-                (fd < 0 || keep_file(record, fd)) && add_inputs(record, message) == 0;
-    if (kept) {
+    bool recorded = gw_message_encode(message, 0, &frame) == 0 &&
+                    reserve_bytes(record, frame.size) && (fd < 0 || record_file(record, fd)) &&
+                    add_inputs(record, message) == 0;
+    if (recorded) {
         uint8_t *tight = realloc(frame.data, frame.size);
         frame.data = tight ? tight : frame.data;
-        kept = gw_array_push(&record->frames, frame) == 0;
+        recorded = gw_array_push(&record->frames, frame) == 0;
     }
-    if (kept)
+    if (recorded)
         return;
     gw_buffer_deinit(&frame);
     cut(record);
@@ -264,11 +265,11 @@ static int decode(const struct gw_buffer *frame, struct gw_arena *arena, struct 
                              frame->size - GW_FRAME_HEADER_BYTES, arena, message, NULL);
 }
 
-static int say_frame(const struct gw_resubmit_log *record, const struct gw_message *kept,
+static int say_frame(const struct gw_resubmit_log *record, const struct gw_message *recorded,
                      uint32_t life)
 {
     struct gw_io *io = record->client->io;
-    struct gw_message message = *kept;
+    struct gw_message message = *recorded;
     uint64_t *room = NULL;
     int fd = -1, rc = 0;
     if (message.type == GW_MESSAGE_submit) {

@@ -92,12 +92,12 @@ int gw_unpublish(struct gw_client *client, const char *name, struct gw_error *er
 
 int gw_who_has(const struct gw_future *future, struct gw_value **answer, struct gw_error *error)
 {
-    struct gw_value *question = gw_dict();
-    int rc = gw_dict_set(question, "job", gw_i64((int64_t)gw_future_job(future)));
+    struct gw_value *filter = gw_dict();
+    int rc = gw_dict_set(filter, "job", gw_i64((int64_t)gw_future_job(future)));
     if (rc == 0)
-        rc = gw_dict_set(question, "index", gw_i64(gw_future_index(future)));
-    rc = rc == 0 ? gw_client_query(future->group->client, "who_has", question, answer, error)
+        rc = gw_dict_set(filter, "index", gw_i64(gw_future_index(future)));
+    rc = rc == 0 ? gw_client_query(future->group->client, "who_has", filter, answer, error)
                  : gw_error_set(error, rc, "out of memory");
-    gw_value_unref(question);
+    gw_value_unref(filter);
     return rc;
 }

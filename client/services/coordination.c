@@ -11,7 +11,7 @@
 _Static_assert(GW_SYNC_VALUE_BYTES_MAX == GW_SYNC_VALUE_BYTES, "one limit, two names");
 
 /* The contents of a request. */
-struct question {
+struct request {
     uint32_t kind, verb;
     const char *name;
     uint64_t number, timeout_ns;
@@ -20,33 +20,32 @@ struct question {
 
 /* Encodes the value. Returns GW_ELIMIT with a text if the value is larger than the scheduler
  * accepts. */
-static int encode(const struct question *question, struct gw_buffer *buffer, struct gw_error *error)
+static int encode(const struct request *request, struct gw_buffer *buffer, struct gw_error *error)
 {
-    bool carries = question->verb == GW_SYNC_SET || question->verb == GW_SYNC_REPLACE ||
-                   question->verb == GW_SYNC_PUT;
-    if (!question->value)
-        return carries && question->kind != GW_SYNC_EVENT
+    bool carries = request->verb == GW_SYNC_SET || request->verb == GW_SYNC_REPLACE ||
+                   request->verb == GW_SYNC_PUT;
+    if (!request->value)
+        return carries && request->kind != GW_SYNC_EVENT
                    ? gw_error_set(error, GW_ENOMEM,
                                   "%s: there is no value, because the program was out of memory "
                                   "when it made it",
-                                  question->name)
+                                  request->name)
                    : 0;
-    int rc = gw_codec_encode(question->value, NULL, buffer);
+    int rc = gw_codec_encode(request->value, NULL, buffer);
     if (rc < 0)
-        return gw_error_set(error, rc, "%s: the value cannot be sent: %s", question->name,
-                            rc == GW_EINVAL ? gw_value_invalid(question->value)
-                                            : gw_error_text(rc));
+        return gw_error_set(error, rc, "%s: the value cannot be sent: %s", request->name,
+                            rc == GW_EINVAL ? gw_value_invalid(request->value) : gw_error_text(rc));
     if (buffer->size <= GW_SYNC_VALUE_BYTES)
         return 0;
     return gw_error_set(error, GW_ELIMIT,
                         "%s: the value has %zu bytes, and %u is the most: publish it under a name "
                         "and store the name here",
-                        question->name, buffer->size, GW_SYNC_VALUE_BYTES);
+                        request->name, buffer->size, GW_SYNC_VALUE_BYTES);
 }
 
 /* Sends a request and waits. If it returns 0, the answer is in *call, and the caller closes the
  * call. */
-static int ask(struct gw_client *client, const struct question *question, struct gw_rpc *call,
+static int ask(struct gw_client *client, const struct request *request, struct gw_rpc *call,
                struct gw_error *error)
 {
     struct gw_buffer value = {0};
@@ -54,11 +53,11 @@ static int ask(struct gw_client *client, const struct question *question, struct
         return gw_error_set(error, GW_ENOTSUP,
                             "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
                             "unset GANGWAY_INLINE");
-    if (!question->name)
+    if (!request->name)
         return gw_error_set(error, GW_EINVAL, "a name is missing");
     int rc = gw_session_start(client, 0, error);
     if (rc == 0)
-        rc = encode(question, &value, error);
+        rc = encode(request, &value, error);
     if (rc < 0) {
         gw_buffer_deinit(&value);
         return rc;
@@ -67,11 +66,11 @@ static int ask(struct gw_client *client, const struct question *question, struct
     struct gw_message message = {
         .type = GW_MESSAGE_sync,
         .sync = {.request = call->request,
-                 .kind = question->kind,
-                 .verb = question->verb,
-                 .name = question->name,
-                 .number = question->number,
-                 .timeout_ns = question->timeout_ns,
+                 .kind = request->kind,
+                 .verb = request->verb,
+                 .name = request->name,
+                 .number = request->number,
+                 .timeout_ns = request->timeout_ns,
                  .value = {value.data, (uint32_t)value.size}},
     };
     rc = gw_rpc_send(call, client, &message, -1);
@@ -79,20 +78,19 @@ static int ask(struct gw_client *client, const struct question *question, struct
     if (rc == 0)
         rc = gw_rpc_wait(call, client, UINT64_MAX, error);
     else
-        rc = rc == GW_ECLOSED
-                 ? gw_client_down_error(client, error)
-                 : gw_error_set(error, rc, "%s: %s", question->name, gw_error_text(rc));
+        rc = rc == GW_ECLOSED ? gw_client_down_error(client, error)
+                              : gw_error_set(error, rc, "%s: %s", request->name, gw_error_text(rc));
     if (rc < 0)
         gw_rpc_close(call, client);
     return rc;
 }
 
 /* Sends a request whose answer is a number or empty. */
-static int tell(struct gw_client *client, const struct question *question, uint64_t *number,
+static int tell(struct gw_client *client, const struct request *request, uint64_t *number,
                 struct gw_error *error)
 {
     struct gw_rpc call;
-    int rc = ask(client, question, &call, error);
+    int rc = ask(client, request, &call, error);
     if (rc < 0)
         return rc;
     if (number)
@@ -108,7 +106,7 @@ int gw_semaphore_open(struct gw_client *client, const char *name, uint32_t count
                       struct gw_error *error)
 {
     return tell(client,
-                &(struct question){
+                &(struct request){
                     .kind = GW_SYNC_SEMAPHORE, .verb = GW_SYNC_OPEN, .name = name, .number = count},
                 NULL, error);
 }
@@ -117,10 +115,10 @@ int gw_semaphore_acquire_fenced(struct gw_client *client, const char *name, uint
                                 uint64_t *fence, struct gw_error *error)
 {
     return tell(client,
-                &(struct question){.kind = GW_SYNC_SEMAPHORE,
-                                   .verb = GW_SYNC_ACQUIRE,
-                                   .name = name,
-                                   .timeout_ns = timeout_ns},
+                &(struct request){.kind = GW_SYNC_SEMAPHORE,
+                                  .verb = GW_SYNC_ACQUIRE,
+                                  .name = name,
+                                  .timeout_ns = timeout_ns},
                 fence, error);
 }
 
@@ -132,10 +130,9 @@ int gw_semaphore_acquire(struct gw_client *client, const char *name, uint64_t ti
 
 int gw_semaphore_release(struct gw_client *client, const char *name, struct gw_error *error)
 {
-    return tell(
-        client,
-        &(struct question){.kind = GW_SYNC_SEMAPHORE, .verb = GW_SYNC_RELEASE, .name = name}, NULL,
-        error);
+    return tell(client,
+                &(struct request){.kind = GW_SYNC_SEMAPHORE, .verb = GW_SYNC_RELEASE, .name = name},
+                NULL, error);
 }
 
 int gw_lock_acquire_fenced(struct gw_client *client, const char *name, uint64_t timeout_ns,
@@ -143,7 +140,7 @@ int gw_lock_acquire_fenced(struct gw_client *client, const char *name, uint64_t 
 {
     return tell(
         client,
-        &(struct question){
+        &(struct request){
             .kind = GW_SYNC_LOCK, .verb = GW_SYNC_ACQUIRE, .name = name, .timeout_ns = timeout_ns},
         fence, error);
 }
@@ -157,7 +154,7 @@ int gw_lock_acquire(struct gw_client *client, const char *name, uint64_t timeout
 int gw_lock_release(struct gw_client *client, const char *name, struct gw_error *error)
 {
     return tell(client,
-                &(struct question){.kind = GW_SYNC_LOCK, .verb = GW_SYNC_RELEASE, .name = name},
+                &(struct request){.kind = GW_SYNC_LOCK, .verb = GW_SYNC_RELEASE, .name = name},
                 NULL, error);
 }
 
@@ -168,7 +165,7 @@ static int event(struct gw_client *client, const char *name, uint32_t verb, uint
                  struct gw_error *error)
 {
     return tell(client,
-                &(struct question){
+                &(struct request){
                     .kind = GW_SYNC_EVENT, .verb = verb, .name = name, .timeout_ns = timeout_ns},
                 NULL, error);
 }
@@ -196,7 +193,7 @@ int gw_variable_set(struct gw_client *client, const char *name, const struct gw_
                     uint64_t *now, struct gw_error *error)
 {
     return tell(client,
-                &(struct question){
+                &(struct request){
                     .kind = GW_SYNC_VARIABLE, .verb = GW_SYNC_SET, .name = name, .value = value},
                 now, error);
 }
@@ -205,11 +202,11 @@ int gw_variable_replace(struct gw_client *client, const char *name, uint64_t ver
                         const struct gw_value *value, uint64_t *now, struct gw_error *error)
 {
     return tell(client,
-                &(struct question){.kind = GW_SYNC_VARIABLE,
-                                   .verb = GW_SYNC_REPLACE,
-                                   .name = name,
-                                   .number = version,
-                                   .value = value},
+                &(struct request){.kind = GW_SYNC_VARIABLE,
+                                  .verb = GW_SYNC_REPLACE,
+                                  .name = name,
+                                  .number = version,
+                                  .value = value},
                 now, error);
 }
 
@@ -219,11 +216,11 @@ int gw_variable_next(struct gw_client *client, const char *name, uint64_t timeou
     struct gw_rpc call;
     struct gw_value *value;
     int rc = ask(client,
-                 &(struct question){.kind = GW_SYNC_VARIABLE,
-                                    .verb = GW_SYNC_WAIT,
-                                    .name = name,
-                                    .number = variable->version,
-                                    .timeout_ns = timeout_ns},
+                 &(struct request){.kind = GW_SYNC_VARIABLE,
+                                   .verb = GW_SYNC_WAIT,
+                                   .name = name,
+                                   .number = variable->version,
+                                   .timeout_ns = timeout_ns},
                  &call, error);
     if (rc < 0)
         return rc;
@@ -251,7 +248,7 @@ int gw_queue_open(struct gw_client *client, const char *name, uint32_t count_max
                   struct gw_error *error)
 {
     return tell(client,
-                &(struct question){
+                &(struct request){
                     .kind = GW_SYNC_QUEUE, .verb = GW_SYNC_OPEN, .name = name, .number = count_max},
                 NULL, error);
 }
@@ -260,11 +257,11 @@ int gw_queue_put(struct gw_client *client, const char *name, const struct gw_val
                  uint64_t timeout_ns, struct gw_error *error)
 {
     return tell(client,
-                &(struct question){.kind = GW_SYNC_QUEUE,
-                                   .verb = GW_SYNC_PUT,
-                                   .name = name,
-                                   .timeout_ns = timeout_ns,
-                                   .value = value},
+                &(struct request){.kind = GW_SYNC_QUEUE,
+                                  .verb = GW_SYNC_PUT,
+                                  .name = name,
+                                  .timeout_ns = timeout_ns,
+                                  .value = value},
                 NULL, error);
 }
 
@@ -308,11 +305,11 @@ int gw_queue_get_many(struct gw_client *client, const char *name, uint64_t timeo
             error, GW_EINVAL,
             "queue %s: the caller's array has room for 0 values: give room for at least one", name);
     int rc = ask(client,
-                 &(struct question){.kind = GW_SYNC_QUEUE,
-                                    .verb = GW_SYNC_GET,
-                                    .name = name,
-                                    .number = batch->max,
-                                    .timeout_ns = timeout_ns},
+                 &(struct request){.kind = GW_SYNC_QUEUE,
+                                   .verb = GW_SYNC_GET,
+                                   .name = name,
+                                   .number = batch->max,
+                                   .timeout_ns = timeout_ns},
                  &call, error);
     if (rc < 0)
         return rc;
@@ -331,8 +328,8 @@ int gw_queue_get(struct gw_client *client, const char *name, uint64_t timeout_ns
 int gw_queue_close(struct gw_client *client, const char *name, struct gw_error *error)
 {
     return tell(client,
-                &(struct question){.kind = GW_SYNC_QUEUE, .verb = GW_SYNC_CLOSE, .name = name},
-                NULL, error);
+                &(struct request){.kind = GW_SYNC_QUEUE, .verb = GW_SYNC_CLOSE, .name = name}, NULL,
+                error);
 }
 
 /* -- All kinds of objects -----------------------------------------------------------------------
@@ -347,7 +344,7 @@ int gw_sync_delete(struct gw_client *client, const char *kind, const char *name,
     };
     for (uint32_t i = GW_SYNC_SEMAPHORE; i <= GW_SYNC_QUEUE; i++)
         if (kind && strcmp(kind, kinds[i]) == 0)
-            return tell(client, &(struct question){.kind = i, .verb = GW_SYNC_DELETE, .name = name},
+            return tell(client, &(struct request){.kind = i, .verb = GW_SYNC_DELETE, .name = name},
                         NULL, error);
     return gw_error_set(
         error, GW_EINVAL,

@@ -237,11 +237,11 @@ int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *
  * arrives before this answer. */
 static void catch_up(struct gw_client *client, uint64_t job)
 {
-    struct gw_value *answer = NULL, *question = gw_dict();
-    if (gw_dict_set(question, "job", gw_i64((int64_t)job)) == 0)
-        (void)query(client, "job", question, LOOK_NS, &answer, NULL);
+    struct gw_value *answer = NULL, *filter = gw_dict();
+    if (gw_dict_set(filter, "job", gw_i64((int64_t)job)) == 0)
+        (void)query(client, "job", filter, LOOK_NS, &answer, NULL);
     gw_value_unref(answer);
-    gw_value_unref(question);
+    gw_value_unref(filter);
 }
 
 int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int *exit_code,

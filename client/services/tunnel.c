@@ -216,10 +216,10 @@ int gw_tunnel_read(struct gw_tunnel *tunnel, void *data, size_t room, size_t *by
     struct gw_error why = {0};
     struct gw_message message = {.type = GW_MESSAGE_tunnel_credit};
     pthread_mutex_lock(&client->lock);
-    gw_reader_handoff_keep(&client->turn);
+    gw_reader_handoff_suspend(&client->turn);
     while (tunnel->in_taken == tunnel->in.size && !tunnel->ended)
         pthread_cond_wait(&tunnel->changed, &client->lock);
-    gw_reader_handoff_unkeep(&client->turn);
+    gw_reader_handoff_resume(&client->turn);
     size_t left = tunnel->in.size - tunnel->in_taken;
     size_t taken = left < room ? left : room;
     if (taken > 0)
@@ -247,10 +247,10 @@ static size_t credit_wait(struct gw_tunnel *tunnel, size_t wanted, struct gw_err
 {
     struct gw_client *client = tunnel->client;
     pthread_mutex_lock(&client->lock);
-    gw_reader_handoff_keep(&client->turn);
+    gw_reader_handoff_suspend(&client->turn);
     while (tunnel->credit == 0 && !tunnel->over)
         pthread_cond_wait(&tunnel->changed, &client->lock);
-    gw_reader_handoff_unkeep(&client->turn);
+    gw_reader_handoff_resume(&client->turn);
     size_t bytes = wanted < GW_TUNNEL_DATA_BYTES ? wanted : GW_TUNNEL_DATA_BYTES;
     if (bytes > tunnel->credit)
         bytes = tunnel->credit;

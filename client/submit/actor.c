@@ -19,8 +19,8 @@
 #include <string.h>
 
 struct gw_actor {
-    struct gw_actor_batch calls; /* calls.client is referenced */
-    struct gw_actor_kept kept;   /* the actor's state, with GANGWAY_INLINE=1 */
+    struct gw_actor_batch calls;       /* calls.client is referenced */
+    struct gw_actor_instance instance; /* the actor's state, with GANGWAY_INLINE=1 */
     struct gw_error dead; /* GANGWAY_INLINE=1: why the actor could not be made or was ended */
 };
 
@@ -76,8 +76,8 @@ static int run_inline(struct gw_actor *actor, struct gw_graph_rows *rows, uint64
     spec.actor = what;
     rows->specs = &spec;
     pthread_mutex_lock(&inline_lock);
-    struct gw_actor_kept *before = client->inline_on;
-    client->inline_on = &actor->kept;
+    struct gw_actor_instance *before = client->inline_on;
+    client->inline_on = &actor->instance;
     int rc = gw_submit_one(client, rows, true, &group, error);
     client->inline_on = before;
     pthread_mutex_unlock(&inline_lock);
@@ -241,7 +241,7 @@ void gw_actor_free(struct gw_actor *actor)
     if (down)
         gw_deferred_accepts_closed(client);
     if (client->inlined)
-        gw_actor_let_go(&actor->kept);
+        gw_actor_let_go(&actor->instance);
     gw_actor_batch_deinit(&actor->calls);
     free(actor);
     gw_client_unref(client);

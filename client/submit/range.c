@@ -426,9 +426,9 @@ static struct timespec deadline_after(uint64_t timeout_ns)
 static bool sleep_on(struct gw_range_run *run, const struct timespec *deadline)
 {
     run->sleepers++;
-    gw_reader_handoff_keep(&run->client->turn);
+    gw_reader_handoff_suspend(&run->client->turn);
     int rc = pthread_cond_timedwait(&run->changed, &run->client->lock, deadline);
-    gw_reader_handoff_unkeep(&run->client->turn);
+    gw_reader_handoff_resume(&run->client->turn);
     run->sleepers--;
     return rc != ETIMEDOUT;
 }

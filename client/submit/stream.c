@@ -56,7 +56,7 @@ static void stream_free(struct gw_stream *stream)
 /* -- Opening -------------------------------------------------------------------------------------
  */
 
-static int keep_options(struct gw_stream *stream, const struct gw_submit_options *options)
+static int copy_options(struct gw_stream *stream, const struct gw_submit_options *options)
 {
     stream->name = strdup(options->name ? options->name : "stream");
     stream->after = malloc((options->after_count + 1) * sizeof *stream->after);
@@ -84,7 +84,7 @@ int gw_stream_open(struct gw_client *client, const struct gw_submit_options *giv
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     stream->client = client;
     stream->parts = gw_parts_new(client);
-    rc = stream->parts ? keep_options(stream, options) : GW_ENOMEM;
+    rc = stream->parts ? copy_options(stream, options) : GW_ENOMEM;
     const struct gw_submission_options opened = {
         .name = stream->name,
         .no_futures = true,
@@ -228,13 +228,13 @@ static struct gw_future_group *add_part(struct gw_stream *stream, const struct g
     for (uint32_t i = 0; i < targets->count; i++)
         group->futures[i].ranks = rows->specs[rows->spec[targets->rows[i]]].options.ranks;
     pthread_mutex_lock(&client->lock);
-    bool kept = gw_parts_add(stream->parts, group->rows[0], group) == 0;
-    if (kept) {
+    bool added = gw_parts_add(stream->parts, group->rows[0], group) == 0;
+    if (added) {
         group->parts = stream->parts;
         group->job = stream->parts->job;
     }
     pthread_mutex_unlock(&client->lock);
-    if (kept)
+    if (added)
         return group;
     gw_future_group_drop(group);
     return NULL;
@@ -246,10 +246,10 @@ static int await_opened(struct gw_stream *stream, struct gw_future_group *group,
 {
     struct gw_client *client = stream->client;
     pthread_mutex_lock(&client->lock);
-    gw_reader_handoff_keep(&client->turn);
+    gw_reader_handoff_suspend(&client->turn);
     while (!stream->parts->job && !stream->answered)
         pthread_cond_wait(&client->answered, &client->lock);
-    gw_reader_handoff_unkeep(&client->turn);
+    gw_reader_handoff_resume(&client->turn);
     if (group)
         group->job = stream->parts->job;
     bool opened = stream->parts->job != 0;

@@ -74,7 +74,7 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
 
 /* -- Sending and resending messages ------------------------------------------------------------ */
 
-static bool is_kept(const struct gw_submission *submission)
+static bool is_recorded(const struct gw_submission *submission)
 {
     return submission->record && !submission->record->cut;
 }
@@ -132,7 +132,7 @@ static int say(struct gw_submission *submission, const struct gw_message *messag
         rc = gw_io_put_in(client->io, (struct gw_io_manner){.life = submission->life, .more = more},
                           &renamed, -1);
     free(room);
-    if (rc == GW_ECLOSED && is_kept(submission))
+    if (rc == GW_ECLOSED && is_recorded(submission))
         return again(submission, error);
     return rc == GW_ECLOSED ? gw_client_down_error(client, error) : rc;
 }
@@ -189,14 +189,14 @@ static int encode_strings(const char *const *strings, bool own, struct gw_buffer
     size_t all = 0, count = 0;
     while (strings && strings[all])
         all++;
-    const char **kept = malloc((all + 1) * sizeof *kept);
-    if (!kept)
+    const char **retained = malloc((all + 1) * sizeof *retained);
+    if (!retained)
         return GW_ENOMEM;
     for (size_t i = 0; i < all; i++)
         if (!own || gw_env_goes_along(strings[i]))
-            kept[count++] = strings[i];
-    int rc = gw_codec_encode_texts(kept, count, buffer);
-    free(kept);
+            retained[count++] = strings[i];
+    int rc = gw_codec_encode_texts(retained, count, buffer);
+    free(retained);
     return rc;
 }
 
@@ -235,7 +235,7 @@ static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
 }
 
 #define HANG_NS (600 * GW_NS_PER_S)
-#define FULL_WAIT_NS (30 * GW_NS_PER_S)
+#define FULL_SIZE_TIMEOUT_NS (30 * GW_NS_PER_S)
 
 static const char *text(const char *given)
 {
@@ -258,7 +258,8 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->unbound = options->unbound;
     spec->min_ranks = options->min_ranks;
     if (options->min_ranks)
-        spec->full_wait_ns = options->full_wait_ns ? options->full_wait_ns : FULL_WAIT_NS;
+        spec->full_size_timeout_ns =
+            options->full_size_timeout_ns ? options->full_size_timeout_ns : FULL_SIZE_TIMEOUT_NS;
     if (options->ranks && options->hang_timeout_ns != UINT64_MAX)
         spec->hang_timeout_ns = options->hang_timeout_ns ? options->hang_timeout_ns : HANG_NS;
 }
@@ -399,8 +400,8 @@ int gw_submission_refused(struct gw_submission *submission, struct gw_error *err
     struct gw_error found = submission->call.error;
     pthread_mutex_unlock(&submission->client->lock);
     if (found.code == GW_ECLOSED)
-        return is_kept(submission) ? again(submission, error)
-                                   : gw_client_down_error(submission->client, error);
+        return is_recorded(submission) ? again(submission, error)
+                                       : gw_client_down_error(submission->client, error);
     return found.code < 0 ? gw_error_set(error, found.code, "%s", found.text) : 0;
 }
 
@@ -499,7 +500,7 @@ static bool note_job(struct gw_submission *submission)
 {
     struct gw_client *client = submission->client;
     pthread_mutex_lock(&client->lock);
-    bool there = !is_kept(submission) || (!client->lost && client->life == submission->life);
+    bool there = !is_recorded(submission) || (!client->lost && client->life == submission->life);
     if (there && submission->record)
         gw_resubmit_log_accept(submission->record, submission->call.number);
     if (there && submission->group)
@@ -563,7 +564,7 @@ static int wait_for_answer(struct gw_submission *submission, struct gw_error *er
     int rc = 0;
     while (rc == 0) {
         rc = gw_rpc_wait(&submission->call, submission->client, UINT64_MAX, error);
-        if (rc == 0 ? note_job(submission) : rc != GW_ECLOSED || !is_kept(submission))
+        if (rc == 0 ? note_job(submission) : rc != GW_ECLOSED || !is_recorded(submission))
             break;
         rc = again(submission, error);
     }

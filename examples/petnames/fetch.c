@@ -196,14 +196,14 @@ static int fetch_to(const struct pet_fetch_options *options, const char *path,
 
 int pet_fetch(const struct pet_fetch_options *options, char path[PATH_MAX], struct gw_error *error)
 {
-    char kept[PATH_MAX], lock[PATH_MAX + 8];
+    char cached[PATH_MAX], lock[PATH_MAX + 8];
     int rc = check_url(options, error);
     if (rc == 0)
-        rc = cache_path(options->url, kept, error);
+        rc = cache_path(options->url, cached, error);
     if (rc < 0)
         return rc;
 
-    (void)snprintf(lock, sizeof lock, "%s.lock", kept);
+    (void)snprintf(lock, sizeof lock, "%s.lock", cached);
     int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return gw_error_set(error, GW_EIO, "cannot write %s: %s", lock, strerror(errno));
@@ -213,10 +213,10 @@ int pet_fetch(const struct pet_fetch_options *options, char path[PATH_MAX], stru
     while (locked < 0 && errno == EINTR);
     if (locked < 0)
         rc = gw_error_set(error, GW_EIO, "cannot lock %s: %s", lock, strerror(errno));
-    if (rc == 0 && access(kept, R_OK) < 0)
-        rc = fetch_to(options, kept, error);
+    if (rc == 0 && access(cached, R_OK) < 0)
+        rc = fetch_to(options, cached, error);
     close(fd);
     if (rc == 0)
-        memcpy(path, kept, strlen(kept) + 1);
+        memcpy(path, cached, strlen(cached) + 1);
     return rc;
 }

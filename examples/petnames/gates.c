@@ -83,18 +83,18 @@ static inline PET_INLINE pet_real pet_tanh(pet_real x)
 
 /* One node, from the sums of its gates to its states. */
 static inline PET_INLINE void forward_row(size_t hidden, pet_real *restrict in,
-                                          pet_real *restrict keep, pet_real *restrict candidate,
+                                          pet_real *restrict retain, pet_real *restrict candidate,
                                           pet_real *restrict out, const pet_real *restrict cell_in,
                                           pet_real *restrict cell, pet_real *restrict squash,
                                           pet_real *restrict output)
 {
     for (size_t j = 0; j < hidden; j++) {
-        pet_real i = pet_sigmoid(in[j]), f = pet_sigmoid(keep[j]);
+        pet_real i = pet_sigmoid(in[j]), f = pet_sigmoid(retain[j]);
         pet_real g = pet_tanh(candidate[j]), o = pet_sigmoid(out[j]);
         pet_real c = i * g + f * cell_in[j];
         pet_real s = pet_tanh(c);
         in[j] = i;
-        keep[j] = f;
+        retain[j] = f;
         candidate[j] = g;
         out[j] = o;
         cell[j] = c;
@@ -151,17 +151,17 @@ PET_KERNEL(pet_gates_forward,
 /* One node's gates, from activations to gradients; its row of d_cell becomes what its parent's cell
  * gets. */
 static inline PET_INLINE void backward_row(size_t hidden, pet_real *restrict in,
-                                           pet_real *restrict keep, pet_real *restrict candidate,
+                                           pet_real *restrict retain, pet_real *restrict candidate,
                                            pet_real *restrict out, const pet_real *restrict squash,
                                            const pet_real *restrict cell_in,
                                            const pet_real *restrict d_output,
                                            pet_real *restrict d_cell)
 {
     for (size_t j = 0; j < hidden; j++) {
-        pet_real i = in[j], f = keep[j], g = candidate[j], o = out[j], s = squash[j];
+        pet_real i = in[j], f = retain[j], g = candidate[j], o = out[j], s = squash[j];
         pet_real dc = d_cell[j] + d_output[j] * o * (1 - s * s);
         in[j] = dc * g * i * (1 - i);
-        keep[j] = dc * cell_in[j] * f * (1 - f);
+        retain[j] = dc * cell_in[j] * f * (1 - f);
         candidate[j] = dc * i * (1 - g * g);
         out[j] = d_output[j] * s * o * (1 - o);
         d_cell[j] = dc * f;

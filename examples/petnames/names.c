@@ -196,7 +196,7 @@ static int add_name(struct pet_names *names, size_t *room, const char *raw, size
     memset(name, 0, sizeof *name);
     memcpy(name->text, text, strlen(text) + 1);
     name->count = 1;
-    names->kept_count++;
+    names->accepted_count++;
     return 0;
 }
 

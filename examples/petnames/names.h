@@ -20,7 +20,7 @@ struct pet_names {
     struct pet_name *names; /* [name_count], distinct, sorted by text */
     size_t name_count;
     size_t held_out_count; /* of them */
-    size_t kept_count;     /* names in the source that were kept, duplicates counted */
+    size_t accepted_count; /* names in the source that were kept, duplicates counted */
     size_t dropped_count;  /* and those that were not */
     char source[512];      /* where they come from, for a person */
 };

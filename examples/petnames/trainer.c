@@ -224,7 +224,7 @@ static int load_names(struct trainer *trainer)
                                &trainer->held_out_count, error);
     if (rc >= 0 && gw_task_rank(trainer->task) == 0)
         (void)printf("%zu names (%zu distinct, %zu of them held out), %zu samples to train on\n",
-                     trainer->names->kept_count, trainer->names->name_count,
+                     trainer->names->accepted_count, trainer->names->name_count,
                      trainer->names->held_out_count, trainer->sample_count);
     return rc;
 }

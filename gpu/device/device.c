@@ -337,7 +337,7 @@ const struct gw_device *gw_devices_list(const struct gw_devices *devices, size_t
     return devices->list;
 }
 
-void gw_devices_keep(struct gw_devices *devices, uint32_t part, uint32_t parts)
+void gw_devices_select_part(struct gw_devices *devices, uint32_t part, uint32_t parts)
 {
     const size_t each = devices->count / parts, larger = devices->count % parts;
     const size_t first = part * each + (part < larger ? part : larger);

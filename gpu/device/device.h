@@ -60,10 +60,11 @@ void gw_devices_close(struct gw_devices *devices);
  * Instances come last. */
 const struct gw_device *gw_devices_list(const struct gw_devices *devices, size_t *count);
 
-/* gw_devices_keep divides the list into `parts` parts and keeps only number `part`, counted from 0.
- * Devices that are neighbours stay together. If the number of devices is not a multiple of `parts`,
- * the first parts have one device more. A part may be empty. Call it before gw_devices_look. */
-void gw_devices_keep(struct gw_devices *devices, uint32_t part, uint32_t parts);
+/* gw_devices_select_part divides the list into `parts` parts and keeps only number `part`, counted
+ * from 0. Devices that are neighbours stay together. If the number of devices is not a multiple of
+ * `parts`, the first parts have one device more. A part may be empty. Call it before
+ * gw_devices_look. */
+void gw_devices_select_part(struct gw_devices *devices, uint32_t part, uint32_t parts);
 
 /* gw_devices_look writes the state of each device to states, in the order of the list. states must
  * have room for all devices. The call blocks for some milliseconds. Any thread may call it, one at

@@ -85,7 +85,7 @@ static void guests_come(struct gw_ring_door *door)
             fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
         if (fd < 0)
             return;
-        gw_ring_link_keep_alive(fd);
+        gw_ring_link_detect_loss(fd);
         struct gw_transport *link;
         int rc = door->trust->keyed ? gw_ring_tls_accept(fd, find_key, door, &link, NULL)
                                     : gw_ring_link_plain_new(fd, &link, NULL);

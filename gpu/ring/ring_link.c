@@ -178,7 +178,7 @@ int gw_ring_link_receive(struct gw_transport *link, const struct gw_ring_bytes *
  */
 
 /* A host that stops without closing its connections is noticed after about ten seconds. */
-void gw_ring_link_keep_alive(int fd)
+void gw_ring_link_detect_loss(int fd)
 {
     const int on = 1, idle_s = SILENCE_S, every_s = 2, asks = SILENCE_ASKS, give_up_ms = 10000;
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
@@ -249,7 +249,7 @@ int gw_ring_link_connect(const struct gw_ring_call *call, const struct gw_ring_w
     int rc = gw_endpoint_connect(call->endpoint, &fd, error);
     if (rc < 0)
         return rc;
-    gw_ring_link_keep_alive(fd);
+    gw_ring_link_detect_loss(fd);
     struct pollfd connected = {.fd = fd, .events = POLLOUT};
     while (rc == 0 && connected.revents == 0)
         rc = gw_ring_link_pause(&connected, 1, wait, error);

@@ -74,8 +74,8 @@ void gw_ring_link_refuse(struct gw_transport *link, int code);
  */
 int gw_ring_link_plain_new(int fd, struct gw_transport **link, struct gw_error *error);
 
-/* gw_ring_link_keep_alive sets socket options so that the kernel closes the connection about ten
+/* gw_ring_link_detect_loss sets socket options so that the kernel closes the connection about ten
  * seconds after the other host has vanished. */
-void gw_ring_link_keep_alive(int fd);
+void gw_ring_link_detect_loss(int fd);
 
 #endif

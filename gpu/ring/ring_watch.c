@@ -64,8 +64,8 @@ struct gw_ring_watch {
     _Atomic bool closing, is_late;
     struct gw_ring_late late; /* written before is_late is set */
     bool told;                /* the cause was sent, or received */
-    uint64_t question_ns;     /* when the question ends; 0: no question is open */
-    struct frame question;    /* the LATE frame that started the question */
+    uint64_t probe_ns;        /* when the question ends; 0: no question is open */
+    struct frame probe;       /* the LATE frame that started the question */
     int peers_count;
     struct peer peers[];
 };
@@ -135,32 +135,32 @@ static struct frame answer_make(const struct gw_ring_watch *watch)
     return answer;
 }
 
-static void question_open(struct gw_ring_watch *watch, const struct frame *late)
+static void probe_open(struct gw_ring_watch *watch, const struct frame *late)
 {
     const struct frame ask = {.word = ASK};
-    if (watch->question_ns)
+    if (watch->probe_ns)
         return; /* the first LATE counts */
-    watch->question = *late;
-    watch->question_ns = gw_segment_now_ns() + ANSWER_MS * MS_NS;
+    watch->probe = *late;
+    watch->probe_ns = gw_segment_now_ns() + ANSWER_MS * MS_NS;
     for (int i = 0; i < watch->peers_count; i++)
         watch->peers[i].answer.word = 0;
     tell_all(watch, &ask, NULL);
 }
 
-static bool question_is_over(const struct gw_ring_watch *watch)
+static bool probe_is_over(const struct gw_ring_watch *watch)
 {
     bool all = true;
     for (int i = 0; i < watch->peers_count; i++)
         all = all && watch->peers[i].answer.word;
-    return watch->question_ns && (all || gw_segment_now_ns() >= watch->question_ns);
+    return watch->probe_ns && (all || gw_segment_now_ns() >= watch->probe_ns);
 }
 
 /* Ends a question and names the late rank: a leader that did not answer; else a rank of the host
  * that started the fewest flows; else (all hosts started equally many) the rank that the asker
  * suspects. */
-static void question_close(struct gw_ring_watch *watch)
+static void probe_close(struct gw_ring_watch *watch)
 {
-    const struct frame *late = &watch->question;
+    const struct frame *late = &watch->probe;
     const struct frame own = answer_make(watch);
     uint64_t least = own.number, most = own.number;
     int culprit = own.rank;
@@ -184,7 +184,7 @@ static void question_close(struct gw_ring_watch *watch)
                    gw_comm_backend_verb_name((enum gw_comm_verb)late->code), late->rank,
                    (double)late->number * 1e-9, culprit);
     break_with(watch, &cause);
-    watch->question_ns = 0;
+    watch->probe_ns = 0;
 }
 
 /* -- What comes in -------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ static void handle(struct gw_ring_watch *watch, struct peer *peer, const struct 
         goodbye(watch, peer, frame);
         return;
     case LATE:
-        question_open(watch, frame);
+        probe_open(watch, frame);
         return;
     case ASK:
         answer = answer_make(watch);
@@ -291,7 +291,7 @@ static void heed_late(struct gw_ring_watch *watch)
                                .rank = watch->rank,
                                .number = watch->late.waited_ns};
     if (is_hub(watch))
-        question_open(watch, &late);
+        probe_open(watch, &late);
     else
         tell_all(watch, &late, NULL);
 }
@@ -335,8 +335,8 @@ static void *watch_main(void *arg)
                 (void)watch->peers[i].link->flush(watch->peers[i].link, NULL);
         }
         heed_late(watch);
-        if (question_is_over(watch))
-            question_close(watch);
+        if (probe_is_over(watch))
+            probe_close(watch);
         mourn(watch);
         tell_cause(watch);
         doze(watch);

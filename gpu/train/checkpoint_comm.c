@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The result that rank 0 sends to the other ranks. */
-struct verdict {
+struct outcome {
     int64_t rc;
     uint64_t image_bytes;
     char text[GW_ERROR_TEXT_MAX]; /* text of the error or of the warning */
@@ -18,26 +18,26 @@ static int bytes_broadcast(struct gw_comm *comm, void *memory, size_t bytes, str
 }
 
 /* Sends rank 0's result to all ranks and returns it. */
-static int verdict_share(struct gw_comm *comm, struct verdict *verdict, struct gw_error *error)
+static int outcome_share(struct gw_comm *comm, struct outcome *outcome, struct gw_error *error)
 {
-    int rc = bytes_broadcast(comm, verdict, sizeof *verdict, error);
+    int rc = bytes_broadcast(comm, outcome, sizeof *outcome, error);
     if (rc < 0)
         return rc;
-    if (verdict->rc < 0)
-        return gw_error_set(error, (int)verdict->rc, "%s", verdict->text);
+    if (outcome->rc < 0)
+        return gw_error_set(error, (int)outcome->rc, "%s", outcome->text);
     return 0;
 }
 
 int gw_checkpoint_comm_save(const struct gw_checkpoint *checkpoint, struct gw_comm *comm,
                             const char *path, struct gw_error *error)
 {
-    struct verdict verdict = {0};
+    struct outcome outcome = {0};
     struct gw_error failure = {0};
     if (gw_comm_rank(comm) == 0) {
-        verdict.rc = gw_checkpoint_file_write(checkpoint, path, &failure);
-        memcpy(verdict.text, failure.text, sizeof verdict.text);
+        outcome.rc = gw_checkpoint_file_write(checkpoint, path, &failure);
+        memcpy(outcome.text, failure.text, sizeof outcome.text);
     }
-    return verdict_share(comm, &verdict, error);
+    return outcome_share(comm, &outcome, error);
 }
 
 /* Checks that all ranks have memory for the image. If one has not, all ranks return an error. */
@@ -54,11 +54,11 @@ static int memory_agree(struct gw_comm *comm, const void *memory, struct gw_erro
 }
 
 /* Sends the image of rank 0's set to all ranks. Each rank decodes it. */
-static int image_share(struct gw_comm *comm, const struct verdict *verdict,
+static int image_share(struct gw_comm *comm, const struct outcome *outcome,
                        struct gw_checkpoint **checkpoint, struct gw_error *error)
 {
     const bool is_root = gw_comm_rank(comm) == 0;
-    size_t bytes = (size_t)verdict->image_bytes;
+    size_t bytes = (size_t)outcome->image_bytes;
     void *image = is_root ? gw_checkpoint_image(*checkpoint, &bytes) : malloc(bytes);
     int rc = memory_agree(comm, image, error);
     if (rc == 0)
@@ -70,7 +70,7 @@ static int image_share(struct gw_comm *comm, const struct verdict *verdict,
     if (rc < 0)
         free(image);
     else
-        gw_checkpoint_warn(*checkpoint, verdict->text);
+        gw_checkpoint_warn(*checkpoint, outcome->text);
     return rc;
 }
 
@@ -78,24 +78,24 @@ int gw_checkpoint_comm_load(struct gw_comm *comm, const char *path,
                             struct gw_checkpoint **checkpoint, struct gw_error *error)
 {
     struct gw_checkpoint *loaded = NULL;
-    struct verdict verdict = {0};
+    struct outcome outcome = {0};
     struct gw_error failure = {0};
     if (gw_comm_rank(comm) == 0) {
-        verdict.rc = gw_checkpoint_file_read(path, &loaded, &failure);
-        memcpy(verdict.text, failure.text, sizeof verdict.text);
-        if (verdict.rc == 0) {
+        outcome.rc = gw_checkpoint_file_read(path, &loaded, &failure);
+        memcpy(outcome.text, failure.text, sizeof outcome.text);
+        if (outcome.rc == 0) {
             size_t bytes;
             (void)gw_checkpoint_image(loaded, &bytes);
             const char *warning = gw_checkpoint_warning(loaded);
-            verdict.image_bytes = bytes;
-            memset(verdict.text, 0, sizeof verdict.text);
+            outcome.image_bytes = bytes;
+            memset(outcome.text, 0, sizeof outcome.text);
             if (warning)
-                memcpy(verdict.text, warning, strlen(warning));
+                memcpy(outcome.text, warning, strlen(warning));
         }
     }
-    int rc = verdict_share(comm, &verdict, error);
+    int rc = outcome_share(comm, &outcome, error);
     if (rc == 0)
-        rc = image_share(comm, &verdict, &loaded, error);
+        rc = image_share(comm, &outcome, &loaded, error);
     if (rc < 0) {
         gw_checkpoint_free(loaded);
         return rc;

@@ -142,12 +142,12 @@ static void step_sgd(const struct gw_optimizer *optimizer, const struct step *s)
     }
 
     const bool first = optimizer->state->step == 1;
-    const float keep = first ? 0 : (float)o->momentum;
+    const float old_weight = first ? 0 : (float)o->momentum;
     const float take = first ? 1 : (float)(1 - o->dampening);
     const float ahead = (float)o->momentum;
     for (size_t i = 0; i < s->count; i++) {
         float g = s->g[i] + s->decay * s->w[i];
-        float b = keep * s->m[i] + take * g;
+        float b = old_weight * s->m[i] + take * g;
         s->m[i] = b;
         s->w[i] -= lr * (o->nesterov ? g + ahead * b : b);
     }

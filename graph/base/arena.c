@@ -90,14 +90,14 @@ char *gw_arena_strdup(struct gw_arena *arena, const char *text)
 
 void gw_arena_reset(struct gw_arena *arena)
 {
-    struct gw_arena_block *kept = arena->blocks;
-    if (!kept)
+    struct gw_arena_block *retained = arena->blocks;
+    if (!retained)
         return;
-    struct gw_arena rest = {kept->next};
+    struct gw_arena rest = {retained->next};
     gw_arena_deinit(&rest);
-    kept->next = NULL;
-    kept->used = 0;
-    if (kept->capacity > BLOCK_BYTES_MAX)
+    retained->next = NULL;
+    retained->used = 0;
+    if (retained->capacity > BLOCK_BYTES_MAX)
         gw_arena_deinit(arena); /* do not keep a very large block forever */
 }
 

@@ -104,8 +104,8 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
         return gw_error_set(error, GW_EINVAL,
                             "%s: min_ranks %u is not a multiple of ranks_per_node, which is %u",
                             what, options->min_ranks, options->ranks_per_node);
-    if (options->full_wait_ns && options->min_ranks == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: full_wait_ns needs min_ranks", what);
+    if (options->full_size_timeout_ns && options->min_ranks == 0)
+        return gw_error_set(error, GW_EINVAL, "%s: full_size_timeout_ns needs min_ranks", what);
     if (options->isolate_gpus && options->ranks == 0)
         return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is only for gangs", what);
     if (options->signal > GW_SIGNAL_MAX)

@@ -65,7 +65,7 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           o->ranks_per_node,
                           o->spread,
                           o->min_ranks,
-                          o->full_wait_ns,
+                          o->full_size_timeout_ns,
                           o->unbound,
                           o->signal};
     uint64_t hash = 0;
@@ -113,7 +113,7 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->worker_losses_max == y->worker_losses_max &&
            x->preemptions_max == y->preemptions_max && x->hang_timeout_ns == y->hang_timeout_ns &&
            x->ranks_per_node == y->ranks_per_node && x->spread == y->spread &&
-           x->min_ranks == y->min_ranks && x->full_wait_ns == y->full_wait_ns &&
+           x->min_ranks == y->min_ranks && x->full_size_timeout_ns == y->full_size_timeout_ns &&
            x->signal == y->signal && x->unbound == y->unbound &&
            a->env_templates == b->env_templates && a->held_output == b->held_output &&
            a->input == b->input && text_equal(x->resources, y->resources) &&

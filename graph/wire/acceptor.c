@@ -34,7 +34,7 @@ static void acceptor_on_rested(uv_timer_t *timer)
 }
 
 /* Accepts and closes the next connection, then pauses. */
-static void turn_away(struct gw_acceptor *acceptor, int errnum)
+static void refuse_next(struct gw_acceptor *acceptor, int errnum)
 {
     gw_log_error("cannot accept a connection: %s", strerror(errnum));
     if (acceptor->reserve_fd >= 0) {
@@ -57,7 +57,7 @@ static void acceptor_on_poll(uv_poll_t *poll, int status, int events)
         if (fd >= 0) {
             acceptor->callbacks.on_accept(fd, acceptor->callbacks.arg);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            turn_away(acceptor, errno);
+            refuse_next(acceptor, errno);
             return;
         } else if (errno != ECONNABORTED && errno != EINTR) {
             return; /* no connection is waiting */

@@ -50,7 +50,7 @@ bool gw_backlog_counts(const struct gw_message *message)
     return message->type != GW_MESSAGE_heartbeat;
 }
 
-static uint64_t kept(const struct gw_backlog *backlog)
+static uint64_t retained(const struct gw_backlog *backlog)
 {
     return backlog->items.count - backlog->start;
 }
@@ -104,7 +104,7 @@ int gw_backlog_add(struct gw_backlog *backlog, const struct gw_message *message,
     backlog->sent++;
     backlog->bytes += made.bytes;
     backlog->fds += made.fd_count;
-    while (kept(backlog) > 1 && (backlog->bytes > BYTES_MAX || backlog->fds > FDS_MAX))
+    while (retained(backlog) > 1 && (backlog->bytes > BYTES_MAX || backlog->fds > FDS_MAX))
         forget_oldest(backlog);
     *item = &backlog->items.items[backlog->items.count - 1];
     return 0;
@@ -114,19 +114,19 @@ int gw_backlog_took(struct gw_backlog *backlog, uint64_t taken)
 {
     if (taken > backlog->sent)
         return GW_EPROTO;
-    while (kept(backlog) > backlog->sent - taken)
+    while (retained(backlog) > backlog->sent - taken)
         forget_oldest(backlog);
     return 0;
 }
 
 bool gw_backlog_can_reconnect(const struct gw_backlog *backlog, uint64_t taken)
 {
-    return taken <= backlog->sent && backlog->sent - taken <= kept(backlog);
+    return taken <= backlog->sent && backlog->sent - taken <= retained(backlog);
 }
 
 const struct gw_backlog_item *gw_backlog_item(const struct gw_backlog *backlog, uint64_t number)
 {
-    if (number == 0 || number > backlog->sent || backlog->sent - number >= kept(backlog))
+    if (number == 0 || number > backlog->sent || backlog->sent - number >= retained(backlog))
         return NULL;
     return &backlog->items.items[backlog->items.count - 1 - (backlog->sent - number)];
 }

@@ -28,15 +28,15 @@
 
 enum {
     IN_BYTES_MIN = 1 << 16,
-    IN_BYTES_OVER = 1 << 18, /* over a transport, which reads contents into this buffer */
-    TURN_BYTES = 4 << 20,    /* bytes of contents to send before other channels get a turn */
-    BRISK_BYTES = 16 << 10,  /* a brisk channel: bytes given to the transport at a time, ... */
-    BRISK_UNSENT = 32 << 10, /* ... and unsent bytes that its socket may hold */
-    IN_BYTES_KEPT = 1 << 18, /* a larger receive buffer is freed after this many reads ... */
-    IN_READS_SMALL = 64,     /* ... in a row that used at most a quarter of it */
+    IN_BYTES_OVER = 1 << 18,     /* over a transport, which reads contents into this buffer */
+    TURN_BYTES = 4 << 20,        /* bytes of contents to send before other channels get a turn */
+    BRISK_BYTES = 16 << 10,      /* a brisk channel: bytes given to the transport at a time, ... */
+    BRISK_UNSENT = 32 << 10,     /* ... and unsent bytes that its socket may hold */
+    IN_BYTES_RETAINED = 1 << 18, /* a larger receive buffer is freed after this many reads ... */
+    IN_READS_SMALL = 64,         /* ... in a row that used at most a quarter of it */
     IN_BYTES_MAX = GW_FRAME_HEADER_BYTES + GW_FRAME_BULK_BYTES_MAX,
     IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* descriptors of an incomplete frame and of the next one */
-    OUT_BYTES_KEPT = 1 << 20,          /* a larger send buffer is freed when it is empty */
+    OUT_BYTES_RETAINED = 1 << 20,      /* a larger send buffer is freed when it is empty */
 };
 
 /* A frame with descriptors that is not completely sent. */
@@ -155,7 +155,7 @@ int gw_channel_fd(const struct gw_channel *channel)
     return channel->fd;
 }
 
-void gw_channel_keep_brisk(struct gw_channel *channel)
+void gw_channel_set_brisk(struct gw_channel *channel)
 {
     const int bytes = BRISK_UNSENT;
     if (!channel->transport)
@@ -417,7 +417,7 @@ int gw_channel_flush(struct gw_channel *channel)
     channel->sent = channel->frame_end = channel->out.size = 0;
     channel->marks_sent = 0;
     gw_array_clear(&channel->marks);
-    if (channel->out.capacity > OUT_BYTES_KEPT)
+    if (channel->out.capacity > OUT_BYTES_RETAINED)
         gw_buffer_deinit(&channel->out);
     return rc;
 }
@@ -428,7 +428,7 @@ int gw_channel_flush(struct gw_channel *channel)
  * peers may each have sent one large message. */
 static void give_back(struct gw_channel *channel)
 {
-    if (channel->in_capacity <= IN_BYTES_KEPT || channel->in_end > channel->in_capacity / 4) {
+    if (channel->in_capacity <= IN_BYTES_RETAINED || channel->in_end > channel->in_capacity / 4) {
         channel->in_reads_small = 0;
         return;
     }

@@ -49,11 +49,11 @@ int gw_channel_put_frame(struct gw_channel *channel, struct gw_bin frame,
 /* gw_channel_put_frames queues encoded frames without descriptors. */
 int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t bytes);
 
-/* gw_channel_keep_brisk keeps little data in the transport and in the socket buffer. Use it for
+/* gw_channel_set_brisk keeps little data in the transport and in the socket buffer. Use it for
  * channels over a transport that send heartbeats: a heartbeat overtakes messages in the channel's
  * queue, but not data in the transport or the socket. On a slow network, such data would delay it
  * for long. */
-void gw_channel_keep_brisk(struct gw_channel *channel);
+void gw_channel_set_brisk(struct gw_channel *channel);
 
 /* gw_channel_flush sends the queued messages. It returns 0 if all are sent; GW_EAGAIN if the socket
  * is full or, if gw_channel_blocked returns false, the other side must send first; GW_ECLOSED if

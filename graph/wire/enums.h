@@ -92,8 +92,8 @@ enum gw_kill_reason {
 /* The state of an attempt that the scheduler placed in an earlier term, as its worker reports it.
  */
 enum gw_attempt_claim {
-    GW_CLAIM_WAITS = 0, /* assigned to a process behind others; a rank: waits for gang_go */
-    GW_CLAIM_RUNS = 1,  /* a rank: it has received gang_go */
+    GW_CLAIM_WAITS = 0, /* assigned to a process behind others; a rank: waits for gang_start */
+    GW_CLAIM_RUNS = 1,  /* a rank: it has received gang_start */
     GW_CLAIM_ENDED = 2, /* the scheduler may not know how: finished or ended follows */
     GW_CLAIM_UNFIT = 3, /* the attempt runs, but has lost what that scheduler had sent */
 };

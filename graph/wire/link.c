@@ -348,9 +348,9 @@ void gw_link_close(struct gw_link *link)
     link_end(link);
 }
 
-void gw_link_keep_brisk(struct gw_link *link)
+void gw_link_set_brisk(struct gw_link *link)
 {
-    gw_channel_keep_brisk(link->channel);
+    gw_channel_set_brisk(link->channel);
 }
 
 size_t gw_link_queued_bytes(const struct gw_link *link)

@@ -32,8 +32,8 @@ int gw_link_open(uv_loop_t *loop, int fd, const struct gw_link_callbacks *callba
 int gw_link_open_over(uv_loop_t *loop, struct gw_transport *transport,
                       const struct gw_link_callbacks *callbacks, struct gw_link **link);
 
-/* gw_link_keep_brisk calls gw_channel_keep_brisk for the link's channel. */
-void gw_link_keep_brisk(struct gw_link *link);
+/* gw_link_set_brisk calls gw_channel_set_brisk for the link's channel. */
+void gw_link_set_brisk(struct gw_link *link);
 
 /* gw_link_send queues a message, like gw_channel_put. It is written at the end of the turn of the
  * loop. If the link is closing, the message is dropped, descriptors with .take are closed, and the

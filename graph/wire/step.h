@@ -184,12 +184,12 @@ enum gw_effect_type {
     GW_EFFECT_WATCH, /* worker: report changes in the folder of checkpoints of `message`, a
                         checkpoint_transfer, for attempt `number`, by SAVED, until UNWATCH */
     GW_EFFECT_UNWATCH,
-    GW_EFFECT_KEEP,  /* scheduler: the program or the files with hash `bytes` are needed as long as
-                        the fact of the next COMMIT: have them on disk before it */
-    GW_EFFECT_EMPTY, /* worker: free the memory of memfd tokens[0], even if it is mapped */
-    GW_EFFECT_COUNT, /* worker: measure the size of folder `number`, which an event FOLDER has
-                        reported. Answered by COUNTED, unless UNFOLDER comes first */
-    GW_EFFECT_LOG,   /* scheduler: write `bytes`, a line with its NUL, to the log */
+    GW_EFFECT_STORE_CONTENT, /* scheduler: the program or the files with hash `bytes` are needed as
+                       long as the fact of the next COMMIT: have them on disk before it */
+    GW_EFFECT_EMPTY,         /* worker: free the memory of memfd tokens[0], even if it is mapped */
+    GW_EFFECT_COUNT,   /* worker: measure the size of folder `number`, which an event FOLDER has
+                          reported. Answered by COUNTED, unless UNFOLDER comes first */
+    GW_EFFECT_LOG,     /* scheduler: write `bytes`, a line with its NUL, to the log */
     GW_EFFECT_DAMAGED, /* scheduler: end this process, because `number` commits are missing in the
                           state; `bytes`, with its NUL, says how this was found */
 };

@@ -57,7 +57,7 @@ static void check_worker_queue(const struct gw_sched *sched, const struct gw_wor
 }
 
 /* Compares the counters of a resource class with its worker queues and job queues. */
-static void check_shape(const struct gw_sched *sched, const struct gw_shape *shape)
+static void check_shape(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
     uint64_t debits = 0, ready = 0;
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -296,17 +296,17 @@ static void check_range(const struct gw_job *job)
 {
     const struct gw_range *range = job->range;
     const struct gw_tasks *tasks = &job->tasks;
-    uint32_t live = 0, kept = 0;
+    uint32_t live = 0, open_rows = 0;
     for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
          row = gw_sched_row_next(job, row + 1)) {
         bool closed = (tasks->flags[row] & GW_TASK_CLOSED) != 0;
         bool final = gw_sched_task_final(job, row);
         live += !final;
-        kept += !closed;
+        open_rows += !closed;
         assert(!closed || (final && !(tasks->flags[row] & GW_TASK_HELD)));
     }
     assert(tasks->count <= range->count);
-    assert(live == range->live && kept == range->kept);
+    assert(live == range->live && open_rows == range->open_rows);
     assert(range->given_up.runs.count <= GW_RANGE_GIVEN_UP_MAX);
     assert(range->given_up.runs.count == 0 || range->given_up.runs.items[0].first >= tasks->count);
     assert(range->cancelled.runs.count == 0 || range->ended ||
@@ -346,7 +346,7 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
         const struct gw_pure *pure =
             gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;
         assert(!pure || (!gw_sched_task_final(job, row) || state == GW_TASK_DONE));
-        tally.users[row] += pure && pure->kept;
+        tally.users[row] += pure && pure->retained;
         bool alias = (tasks->flags[row] & GW_TASK_ALIAS) != 0;
         objects += alias && state == GW_TASK_DONE;
         aliases += alias;

@@ -157,7 +157,8 @@ static void settle_lost(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->lost.count; i++) {
         struct gw_row row = sched->lost.items[i];
-        if (row.job->tasks.users[row.index] == 1 && gw_sched_pure_unkeep(sched, row.job, row.index))
+        if (row.job->tasks.users[row.index] == 1 &&
+            gw_sched_pure_unretain(sched, row.job, row.index))
             continue; /* only the cache of pure results held it */
         if (must_make_again(sched, row))
             make_again(sched, row, 0);
@@ -216,7 +217,7 @@ static void settle_idle(struct gw_sched *sched)
         if (row.job->tasks.state[row.index] != GW_TASK_DONE || needed ||
             (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows))
             continue;
-        if (gw_sched_object_keep_pure(sched, row.job, row.index))
+        if (gw_sched_object_retain_pure(sched, row.job, row.index))
             continue;
         release(sched, row);
     }

@@ -64,8 +64,8 @@ struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
         sched->options.crash_budget = 3;
     if (!sched->options.loss_budget)
         sched->options.loss_budget = 10;
-    if (!sched->options.pure_keep_bytes)
-        sched->options.pure_keep_bytes = UINT64_C(64) << 20;
+    if (!sched->options.pure_bytes_max)
+        sched->options.pure_bytes_max = UINT64_C(64) << 20;
     if (!sched->options.ageing_ns)
         sched->options.ageing_ns = GW_AGEING_NS;
     if (!sched->options.history_jobs)
@@ -508,8 +508,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_object_lost:
         on_object_lost(sched, &message->object_lost);
         return 0;
-    case GW_MESSAGE_kept:
-        gw_sched_on_kept(sched, worker, &message->kept);
+    case GW_MESSAGE_replica_reply:
+        gw_sched_on_replica_reply(sched, worker, &message->replica_reply);
         return 0;
     case GW_MESSAGE_object:
         gw_sched_on_object(sched, worker, &message->object);
@@ -617,7 +617,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
 {
     gw_sched_term_step(sched, event);
     sched->step.event = event;
-    sched->step.tokens_kept = false;
+    sched->step.tokens_retained = false;
     gw_sched_outbox_begin(sched, effects);
     int rc = handle(sched, event);
     gw_sched_hold_settle(sched);
@@ -637,7 +637,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     gw_sched_outbox_flush(sched);
     gw_sched_pending_requests_follow(sched);
     gw_sched_tunnels_follow(sched);
-    if (!sched->step.tokens_kept)
+    if (!sched->step.tokens_retained)
         for (uint32_t i = 0; i < event->token_count; i++)
             gw_sched_outbox_drop_token(sched, event->tokens[i]);
     sched->step.event = NULL;

@@ -52,8 +52,8 @@ static int send_item(struct gw_connection *connection, const struct gw_backlog_i
 }
 
 /* Sends a message and keeps it in the backlog, so that it can be sent again if the link breaks. */
-static int send_kept(struct gw_connection *connection, const struct gw_message *message,
-                     const int *fds, uint8_t count)
+static int send_retained(struct gw_connection *connection, const struct gw_message *message,
+                         const int *fds, uint8_t count)
 {
     const struct gw_backlog_item *item;
     int rc = gw_backlog_add(connection->backlog, message, fds, count, &item);
@@ -87,7 +87,7 @@ static void send_as_is(struct gw_connection *connection, const struct gw_message
 {
     int rc;
     if (connection->backlog && gw_backlog_counts(message))
-        rc = send_kept(connection, message, fds, count);
+        rc = send_retained(connection, message, fds, count);
     else if (connection->broken)
         return;
     else
@@ -228,10 +228,10 @@ int gw_connection_count(struct gw_connection *connection, const struct gw_messag
     return 0;
 }
 
-void gw_connection_keep(struct gw_connection *connection)
+void gw_connection_retain_sent(struct gw_connection *connection)
 {
     GW_MUST_PTR(connection->backlog = gw_backlog_new());
-    gw_link_keep_brisk(connection->link);
+    gw_link_set_brisk(connection->link);
 }
 
 void gw_connection_reconnect(struct gw_connection *broken, const struct gw_connection *fresh,
@@ -251,7 +251,7 @@ void gw_connection_reconnect(struct gw_connection *broken, const struct gw_conne
     broken->link_closed = broken->broken = false;
     broken->dialled = hello->dialled;
     gw_link_hand_over(broken->link, callbacks);
-    gw_link_keep_brisk(broken->link);
+    gw_link_set_brisk(broken->link);
 
     struct gw_message reconnected = {.type = GW_MESSAGE_reconnected,
                                      .reconnected.taken = broken->taken};

@@ -77,9 +77,10 @@ void gw_connection_end(struct gw_connection *connection);
  * peer sends. Returns 0, or GW_EPROTO if a heartbeat acknowledges messages that were never sent. */
 int gw_connection_count(struct gw_connection *connection, const struct gw_message *message);
 
-/* gw_connection_keep begins to keep sent messages for a reconnect. For TLS connections of workers.
+/* gw_connection_retain_sent begins to keep sent messages for a reconnect. For TLS connections of
+ * workers.
  */
-void gw_connection_keep(struct gw_connection *connection);
+void gw_connection_retain_sent(struct gw_connection *connection);
 
 /* gw_connection_reconnect continues the connection over the link of `fresh`, a new connection whose
  * hello asked for this. All messages that the peer did not receive are sent again from the backlog.

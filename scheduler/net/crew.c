@@ -233,7 +233,8 @@ static int member_start(struct member *member, struct gw_error *error)
     const struct gw_crew_options *options = &member->crew->options;
     if (!options->private_cluster && member_lives_on(member))
         return 0;
-    char slots[16], all[16], parent[16], name[32], files[32], kept[32], transfer[32], log[PATH_MAX];
+    char slots[16], all[16], parent[16], name[32], files[32], retained[32], transfer[32],
+        log[PATH_MAX];
     char orphan[32], rolls[32], part[32];
     uint32_t each = options->slots / options->workers, more = options->slots % options->workers;
     (void)snprintf(slots, sizeof slots, "%u", member->number < more ? each + 1 : each);
@@ -260,7 +261,7 @@ static int member_start(struct member *member, struct gw_error *error)
     add_text(argv, &argc, "--memory", options->memory, memory);
     add_text(argv, &argc, "--spill-dir", options->spill_dir, spill_dir);
     add_bytes(argv, &argc, "--file-cache", options->files_bytes_max, files);
-    add_bytes(argv, &argc, "--keep-files", options->kept_bytes_max, kept);
+    add_bytes(argv, &argc, "--keep-files", options->retained_bytes_max, retained);
     add_bytes(argv, &argc, "--checkpoint-max", options->transfer_bytes_max, transfer);
     add_bytes(argv, &argc, "--log-max", options->log_bytes_max, rolls);
     if (options->orphan_ms != UINT64_MAX) {

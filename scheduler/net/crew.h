@@ -21,7 +21,7 @@ struct gw_crew_options {
     const char *resources; /* resources of the first worker; NULL: none; borrowed like dir */
     const char *memory, *spill_dir; /* values of --memory and --spill-dir; NULL: not given */
     uint64_t files_bytes_max;       /* limit of cached task files on a host; 0: the default */
-    uint64_t kept_bytes_max;        /* limit of folders kept after commands; 0: the default */
+    uint64_t retained_bytes_max;    /* limit of folders kept after commands; 0: the default */
     uint64_t transfer_bytes_max;    /* limit of a checkpoint folder to transfer; 0: the default */
     uint64_t log_bytes_max;         /* limit of each worker's log; 0: the default */
     bool private_cluster;           /* the workers remove `dir` when they end */

@@ -63,7 +63,7 @@ struct daemon {
     uint32_t workers;
     uint32_t slots;
     uint64_t orphan_ms; /* --orphan-timeout of the workers; UINT64_MAX: their default */
-    uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes, transfer_bytes_max;
+    uint64_t idle_stop_s, pure_bytes_max, file_cache_bytes, retained_bytes_max, transfer_bytes_max;
     uint64_t scatter_memory_bytes, log_max_bytes;
     int lifeline_fd;
     int ready_fd;
@@ -109,14 +109,14 @@ static const struct option option_table[] = {
 
 /* Parses an option about sizes or times of things to keep. Returns GW_EINVAL if the option is not
  * one of these. */
-static int parse_kept(struct daemon *daemon, int option)
+static int parse_retention(struct daemon *daemon, int option)
 {
     if (option == 'i')
         return parse_number(optarg, "idle-stop", UINT32_MAX, &daemon->idle_stop_s);
     if (option == 'o')
         return parse_number(optarg, "orphan-timeout", GW_ORPHAN_MS_MAX, &daemon->orphan_ms);
     if (option == 'k')
-        return parse_number(optarg, "pure-keep", UINT64_MAX, &daemon->pure_keep_bytes);
+        return parse_number(optarg, "pure-keep", UINT64_MAX, &daemon->pure_bytes_max);
     if (option == 'M')
         return parse_number(optarg, "scatter-memory", UINT64_MAX, &daemon->scatter_memory_bytes);
     if (option == 'C')
@@ -126,7 +126,7 @@ static int parse_kept(struct daemon *daemon, int option)
     if (option == 'f')
         return parse_number(optarg, "file-cache", UINT64_MAX, &daemon->file_cache_bytes);
     if (option == 'K')
-        return parse_number(optarg, "keep-files", UINT64_MAX, &daemon->keep_files_bytes);
+        return parse_number(optarg, "keep-files", UINT64_MAX, &daemon->retained_bytes_max);
     return GW_EINVAL;
 }
 
@@ -187,7 +187,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             daemon->accept_loss = true;
             break;
         default:
-            rc = parse_kept(daemon, option);
+            rc = parse_retention(daemon, option);
         }
     }
     if (rc >= 0 && (!daemon->dir || optind != argc || slots == 0)) {
@@ -529,7 +529,7 @@ static int note_address(struct daemon *daemon, const char *instead_of, struct gw
         gw_log_warn("another process listens at %s, the old address of this cluster: its workers "
                     "and clients must use %s now",
                     instead_of, address);
-    return daemon->state ? gw_port_note_keep(daemon->state, address, error) : 0;
+    return daemon->state ? gw_port_note_store(daemon->state, address, error) : 0;
 }
 
 /* Checks that the state is on a disk that survives a crash and a reboot. If the user named the
@@ -584,7 +584,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
 {
     struct gw_server_options server = {
         .dir = daemon->dir,
-        .pure_keep_bytes = daemon->pure_keep_bytes,
+        .pure_bytes_max = daemon->pure_bytes_max,
         .scattered_bytes_max = daemon->scatter_memory_bytes ? daemon->scatter_memory_bytes
                                                             : gw_machine_memory_bytes() / 2,
         .files_bytes_max = daemon->file_cache_bytes,
@@ -631,7 +631,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .resources = daemon->resources,
         .peers = daemon->peers,
         .files_bytes_max = daemon->file_cache_bytes,
-        .kept_bytes_max = daemon->keep_files_bytes,
+        .retained_bytes_max = daemon->retained_bytes_max,
         .transfer_bytes_max = daemon->transfer_bytes_max,
         .log_bytes_max = daemon->log_max_bytes,
         .memory = daemon->memory,

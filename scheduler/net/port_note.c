@@ -53,7 +53,7 @@ enum gw_port_note gw_port_note_find(const char *state, const char *listen,
     return listens(noted, actual) ? GW_PORT_FREE : GW_PORT_TAKEN;
 }
 
-int gw_port_note_keep(const char *state, const char *address, struct gw_error *error)
+int gw_port_note_store(const char *state, const char *address, struct gw_error *error)
 {
     char path[PATH_MAX], beside[PATH_MAX + 8];
     (void)snprintf(path, sizeof path, "%s/listens", state);

@@ -15,8 +15,8 @@ enum gw_port_note { GW_PORT_NONE, GW_PORT_FREE, GW_PORT_TAKEN };
 enum gw_port_note gw_port_note_find(const char *state, const char *listen,
                                     char place[GW_ENDPOINT_TEXT_MAX]);
 
-/* gw_port_note_keep writes the address of this term for the next term. Returns GW_EIO with a text.
+/* gw_port_note_store writes the address of this term for the next term. Returns GW_EIO with a text.
  */
-int gw_port_note_keep(const char *state, const char *address, struct gw_error *error);
+int gw_port_note_store(const char *state, const char *address, struct gw_error *error);
 
 #endif

@@ -31,7 +31,7 @@ struct program {
     struct gw_manifest manifest;
     bool ready;
     bool files;           /* files of tasks instead of a program */
-    bool kept;            /* its manifest is in programs/ */
+    bool stored;          /* its manifest is in programs/ */
     uint64_t bytes_total; /* of all its files */
     uint64_t used;        /* counter value of its last use */
     uint32_t asked;       /* files that were requested and are not copied yet */
@@ -44,7 +44,7 @@ struct gw_programs {
     uv_loop_t *loop;
     struct gw_programs_callbacks callbacks;
     struct gw_blobs blobs;
-    char kept_dir[PATH_MAX - 128]; /* empty: nothing is kept on disk */
+    char stored_dir[PATH_MAX - 128]; /* empty: nothing is kept on disk */
     GW_ARRAY(struct program *) list;
     uint64_t files_bytes_max, uses;
     uint32_t copies; /* running copies */
@@ -74,8 +74,8 @@ int gw_programs_open(uv_loop_t *loop, const struct gw_programs_options *options,
     (void)snprintf(blobs, sizeof blobs, "%s/blobs", options->dir);
     int rc = gw_blobs_init(&opened->blobs, blobs, error);
     if (rc == 0 && options->keeps) {
-        (void)snprintf(opened->kept_dir, sizeof opened->kept_dir, "%s/programs", options->dir);
-        rc = gw_dir_make(opened->kept_dir, error);
+        (void)snprintf(opened->stored_dir, sizeof opened->stored_dir, "%s/programs", options->dir);
+        rc = gw_dir_make(opened->stored_dir, error);
     }
     if (rc < 0) {
         free(opened);
@@ -108,8 +108,8 @@ void gw_programs_close(struct gw_programs *programs)
         programs_free(programs);
 }
 
-static void kept_path(const struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES],
-                      char path[PATH_MAX]);
+static void stored_path(const struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES],
+                        char path[PATH_MAX]);
 
 static struct program *find(const struct gw_programs *programs, struct gw_bin hash)
 {
@@ -225,9 +225,9 @@ static void drop(struct gw_programs *programs, size_t at)
         gw_blobs_path(&programs->blobs, program->manifest.files[i].hash, path);
         (void)unlink(path);
     }
-    if (program->kept) {
+    if (program->stored) {
         char path[PATH_MAX];
-        kept_path(programs, program->hash, path);
+        stored_path(programs, program->hash, path);
         (void)unlink(path);
     }
     gw_array_remove_swap(&programs->list, at);
@@ -317,20 +317,20 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
 
 /* -- What is kept on disk --------------------------------------------------------------------- */
 
-enum { KEPT_FILES = 'f', KEPT_PROGRAM = 'p' };
+enum { STORED_FILES = 'f', STORED_PROGRAM = 'p' };
 
-static void kept_path(const struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES],
-                      char path[PATH_MAX])
+static void stored_path(const struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES],
+                        char path[PATH_MAX])
 {
     char text[GW_HASH_TEXT_BYTES];
     gw_hash_format(hash, text);
-    (void)snprintf(path, PATH_MAX, "%s/%s", programs->kept_dir, text);
+    (void)snprintf(path, PATH_MAX, "%s/%s", programs->stored_dir, text);
 }
 
-static bool write_kept(const struct program *program, const char *path)
+static bool write_stored(const struct program *program, const char *path)
 {
     FILE *file = fopen(path, "we");
-    bool wrote = file && fputc(program->files ? KEPT_FILES : KEPT_PROGRAM, file) != EOF &&
+    bool wrote = file && fputc(program->files ? STORED_FILES : STORED_PROGRAM, file) != EOF &&
                  fwrite(program->bytes.data, 1, program->bytes.size, file) == program->bytes.size;
     if (file && fclose(file) != 0)
         wrote = false;
@@ -341,28 +341,28 @@ static bool write_kept(const struct program *program, const char *path)
     return wrote;
 }
 
-void gw_programs_keep(struct gw_programs *programs, struct gw_bin hash,
-                      void (*keep)(const char *path, void *arg), void *arg)
+void gw_programs_store(struct gw_programs *programs, struct gw_bin hash,
+                       void (*store)(const char *path, void *arg), void *arg)
 {
     char path[PATH_MAX];
     struct program *program = find(programs, hash);
-    if (!program || program->kept || !*programs->kept_dir)
+    if (!program || program->stored || !*programs->stored_dir)
         return;
-    kept_path(programs, program->hash, path);
-    if (!write_kept(program, path))
+    stored_path(programs, program->hash, path);
+    if (!write_stored(program, path))
         return;
-    program->kept = true;
-    keep(path, arg);
+    program->stored = true;
+    store(path, arg);
     for (uint32_t i = 0; i < program->manifest.count; i++) {
         gw_blobs_path(&programs->blobs, program->manifest.files[i].hash, path);
-        keep(path, arg);
+        store(path, arg);
     }
 }
 
 /* Reads a file of programs/. Returns NULL if its content does not match its name or if blobs are
  * missing. */
-static struct program *read_kept(struct gw_programs *programs, const char *path,
-                                 const uint8_t hash[GW_HASH_BYTES])
+static struct program *read_stored(struct gw_programs *programs, const char *path,
+                                   const uint8_t hash[GW_HASH_BYTES])
 {
     struct gw_error error;
     struct program *program = NULL;
@@ -380,7 +380,7 @@ static struct program *read_kept(struct gw_programs *programs, const char *path,
     if (size > 1 && memcmp(found, hash, sizeof found) == 0 &&
         program_new(&(struct gw_msg_program){.hash = {hash, GW_HASH_BYTES},
                                              .manifest = {bytes + 1, (uint32_t)size - 1},
-                                             .files = bytes[0] == KEPT_FILES},
+                                             .files = bytes[0] == STORED_FILES},
                     &program, &error) == 0) {
         for (uint32_t i = 0; i < program->manifest.count; i++)
             gw_blobs_look(&programs->blobs, program->manifest.files[i].hash);
@@ -396,27 +396,27 @@ static struct program *read_kept(struct gw_programs *programs, const char *path,
 
 void gw_programs_restore(struct gw_programs *programs)
 {
-    DIR *dir = *programs->kept_dir ? opendir(programs->kept_dir) : NULL;
+    DIR *dir = *programs->stored_dir ? opendir(programs->stored_dir) : NULL;
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         char path[PATH_MAX];
         uint8_t hash[GW_HASH_BYTES];
         if (!gw_hash_parse(entry->d_name, hash))
             continue;
-        kept_path(programs, hash, path);
+        stored_path(programs, hash, path);
         if (!programs->callbacks.named((struct gw_bin){hash, sizeof hash},
                                        programs->callbacks.arg)) {
             (void)unlink(path);
             continue;
         }
-        struct program *program = read_kept(programs, path, hash);
+        struct program *program = read_stored(programs, path, hash);
         if (!program) {
             gw_log_error("%s is damaged, or some files that it lists are missing: jobs that need "
                          "them cannot run",
                          path);
             continue;
         }
-        program->kept = true;
+        program->stored = true;
         program->used = ++programs->uses;
         GW_MUST(gw_array_push(&programs->list, program));
     }

@@ -35,10 +35,10 @@ int gw_programs_open(uv_loop_t *loop, const struct gw_programs_options *options,
  * Call it after the jobs were restored. */
 void gw_programs_restore(struct gw_programs *programs);
 
-/* gw_programs_keep keeps a complete program or bundle of files for later terms, if `keeps` is set.
+/* gw_programs_store keeps a complete program or bundle of files for later terms, if `keeps` is set.
  * It calls `keep` once for each file that must be on disk for this. */
-void gw_programs_keep(struct gw_programs *programs, struct gw_bin hash,
-                      void (*keep)(const char *path, void *arg), void *arg);
+void gw_programs_store(struct gw_programs *programs, struct gw_bin hash,
+                       void (*store)(const char *path, void *arg), void *arg);
 
 /* gw_programs_close frees everything. The loop waits for running copies. */
 void gw_programs_close(struct gw_programs *programs);

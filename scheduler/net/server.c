@@ -259,9 +259,9 @@ static int on_hello(struct gw_connection *connection, const struct gw_message *m
     gw_greetings_remove(&server->greetings, &connection->greeting);
     connection->role = hello.event.role;
     if (connection->transport && connection->role == GW_ROLE_CLIENT)
-        gw_link_keep_brisk(connection->link);
+        gw_link_set_brisk(connection->link);
     if (connection->transport && connection->role == GW_ROLE_WORKER)
-        gw_connection_keep(connection);
+        gw_connection_retain_sent(connection);
     connection->told_core = true;
     rc = step(server, &hello.event);
     if (rc < 0)
@@ -529,7 +529,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     if (rc < 0)
         goto fail_listening;
     opened->core = gw_sched_new(
-        &(struct gw_sched_options){.pure_keep_bytes = options->pure_keep_bytes,
+        &(struct gw_sched_options){.pure_bytes_max = options->pure_bytes_max,
                                    .scattered_bytes_max = options->scattered_bytes_max,
                                    .scattered_descriptors_max = gw_machine_descriptors_for_values(),
                                    .keeps_workers = options->state != NULL,

@@ -84,8 +84,9 @@ void gw_server_effects_run(struct gw_server *server)
         case GW_EFFECT_COMMIT:
             GW_MUST(gw_journal_append(server->journal, effect->number, effect->bytes));
             break;
-        case GW_EFFECT_KEEP:
-            gw_programs_keep(server->programs, effect->bytes, gw_journal_keep, server->journal);
+        case GW_EFFECT_STORE_CONTENT:
+            gw_programs_store(server->programs, effect->bytes, gw_journal_add_file,
+                              server->journal);
             break;
         case GW_EFFECT_EXIT:
             exits = true;

@@ -332,14 +332,14 @@ static int read_row(struct gw_database *database, sqlite3_stmt *statement, struc
     uint64_t number = (uint64_t)sqlite3_column_int64(statement, 0);
     const void *bytes = sqlite3_column_blob(statement, 1);
     int size = sqlite3_column_bytes(statement, 1);
-    const void *kept = sqlite3_column_blob(statement, 2);
-    if (number != database->last + 1 || !bytes || size <= 0 || !kept ||
+    const void *stored = sqlite3_column_blob(statement, 2);
+    if (number != database->last + 1 || !bytes || size <= 0 || !stored ||
         sqlite3_column_bytes(statement, 2) != GW_HASH_BYTES)
         return damaged(database, database->last + 1, error);
     if (chain(database, number, bytes, (size_t)size, hash) < 0 ||
         gw_buffer_append(facts, bytes, (size_t)size) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory while reading %s", database->dir);
-    if (memcmp(hash, kept, sizeof hash) != 0)
+    if (memcmp(hash, stored, sizeof hash) != 0)
         return damaged(database, number, error);
     memcpy(database->hash, hash, sizeof hash);
     database->last = number;
@@ -375,10 +375,10 @@ static int read_head(struct gw_database *database, sqlite3_stmt *head, struct gw
     }
     database->commits = (uint64_t)sqlite3_column_int64(head, 2);
     const char *id = (const char *)sqlite3_column_text(head, 3);
-    const char *kept = (const char *)sqlite3_column_text(head, 4);
+    const char *stored = (const char *)sqlite3_column_text(head, 4);
     (void)snprintf(database->cluster, sizeof database->cluster, "%s", id ? id : "");
     cluster_hash(database, hash);
-    if (strlen(database->cluster) == GW_CLUSTER_ID_BYTES - 1 && kept && strcmp(kept, hash) == 0)
+    if (strlen(database->cluster) == GW_CLUSTER_ID_BYTES - 1 && stored && strcmp(stored, hash) == 0)
         return 0;
     return gw_error_set(error, GW_ECORRUPT,
                         "the state in %s is damaged: the id of the cluster in it is not what was "

@@ -39,7 +39,7 @@ struct gw_journal {
     uv_mutex_t mutex; /* protects the fields below */
     uv_cond_t changed;
     struct gw_buffer pending;
-    struct paths keeping;
+    struct paths to_sync;
     uint64_t pending_number, committed, commits;
     bool closing, full, lost;
     struct gw_error room, failure; /* code 0: no error */
@@ -66,7 +66,7 @@ static int sync_file(const char *path, struct gw_error *error)
     return rc;
 }
 
-static int keep_files(struct paths *paths, struct gw_error *error)
+static int sync_files(struct paths *paths, struct gw_error *error)
 {
     int rc = 0;
     for (size_t i = 0; i < paths->list.count; i++) {
@@ -92,14 +92,14 @@ static bool is_lost(struct gw_journal *journal, struct gw_error *error)
 static void commit(struct gw_journal *journal)
 {
     struct gw_buffer group = journal->pending;
-    struct paths paths = journal->keeping;
+    struct paths paths = journal->to_sync;
     uint64_t number = journal->pending_number;
     struct gw_error error = {0};
     journal->pending = (struct gw_buffer){0};
-    journal->keeping = (struct paths){0};
+    journal->to_sync = (struct paths){0};
     uv_mutex_unlock(&journal->mutex);
 
-    int rc = keep_files(&paths, &error);
+    int rc = sync_files(&paths, &error);
     if (rc == 0)
         rc = gw_database_append(journal->database, group.data, group.size, &error);
     gw_buffer_deinit(&group);
@@ -278,7 +278,7 @@ int gw_journal_append(struct gw_journal *journal, uint64_t number, struct gw_bin
     return rc;
 }
 
-void gw_journal_keep(const char *path, void *arg)
+void gw_journal_add_file(const char *path, void *arg)
 {
     struct gw_journal *journal = arg;
     if (!journal->on_disk)
@@ -286,7 +286,7 @@ void gw_journal_keep(const char *path, void *arg)
     char *copy = strdup(path);
     GW_MUST_PTR(copy);
     uv_mutex_lock(&journal->mutex);
-    GW_MUST(gw_array_push(&journal->keeping.list, copy));
+    GW_MUST(gw_array_push(&journal->to_sync.list, copy));
     uv_mutex_unlock(&journal->mutex);
 }
 
@@ -308,7 +308,7 @@ static void journal_on_close(uv_handle_t *handle)
 {
     struct gw_journal *journal = handle->data;
     struct gw_error ignored;
-    (void)keep_files(&journal->keeping, &ignored);
+    (void)sync_files(&journal->to_sync, &ignored);
     if (journal->lacking)
         gw_database_lack(journal->database, journal->lacking);
     if (journal->database)

@@ -50,10 +50,10 @@ int gw_journal_rewrite(struct gw_journal *journal, const struct gw_buffer *facts
 /* gw_journal_append appends a copy of a fact. Fact numbers increase. Returns 0 or GW_ENOMEM. */
 int gw_journal_append(struct gw_journal *journal, uint64_t number, struct gw_bin fact);
 
-/* gw_journal_keep makes sure that the file at `path` (copied) is on disk before facts that are
+/* gw_journal_add_file makes sure that the file at `path` (copied) is on disk before facts that are
  * appended later. A missing file is skipped. `journal` is a struct gw_journal *, as void * because
  * this function is used as a callback. */
-void gw_journal_keep(const char *path, void *journal);
+void gw_journal_add_file(const char *path, void *journal);
 
 /* gw_journal_sync waits until all appended facts are on disk. on_committed is still called later.
  * Returns GW_EIO with a text if the disk failed. */

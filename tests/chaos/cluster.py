@@ -218,7 +218,7 @@ class Cluster:
                     ballast.write(bytes(4096))
         return True
 
-    def keep_one(self):
+    def submit_one(self):
         """Submits a task that ends at once: its job; None: there is no room for it."""
         done = self.gangway("submit", "-d", "--", "true", well=False)
         if done.returncode and "no disk space for another job" not in done.stderr:

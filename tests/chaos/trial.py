@@ -162,7 +162,7 @@ class Fault:
         if at.is_headless() or not at.fill_disk():
             return
         seconds = self.length()
-        kept = [job for job in (at.keep_one(), at.keep_one(), at.keep_one()) if job]
+        kept = [job for job in (at.submit_one(), at.submit_one(), at.submit_one()) if job]
         self.trial.kept += kept
         self.said = f"for {seconds:.1f} s, {3 - len(kept)} of 3 refused"
         self.lasts(seconds, self.room_again)
@@ -174,7 +174,7 @@ class Fault:
         if at.is_headless():
             self.lasts(.1, self.room_again)
             return
-        while not (job := at.keep_one()):
+        while not (job := at.submit_one()):
             if time.monotonic() > deadline:
                 raise Failed("there is room again, and its scheduler says that there is none")
         self.trial.kept.append(job)

@@ -315,7 +315,8 @@ class Carry(Machines):
         go, fifo = os.path.join(self.dir, "go"), e2e.Lines(self.fifo())
         self.addCleanup(fifo.close)
         program = self.start(
-            e2e.BINARY, "dispatch", "-n", "2", "--min-ranks", "1", "--full-wait", "1s", "--", "sh",
+            e2e.BINARY, "dispatch", "-n", "2", "--min-ranks", "1",
+            "--full-size-timeout", "1s", "--", "sh",
             "-c", f"""
             if [ -e {go} ]; then echo rank $RANK of $WORLD_SIZE; exit 0; fi
             if [ $RANK = 0 ]; then
@@ -451,7 +452,7 @@ class Together(Machines):
         """The gang begins with one rank; a host that joins later finds the checkpoint of that
         rank."""
         self.machines("one")
-        gang = self.gang(EPOCHS, "--min-ranks", "1", "--full-wait", "100ms", STAYS=1)
+        gang = self.gang(EPOCHS, "--min-ranks", "1", "--full-size-timeout", "100ms", STAYS=1)
         self.ready(1)
         self.worker("two", 1)
         self.wait_workers(2)

@@ -287,7 +287,7 @@ class CommandLine(e2e.Case):
             "time-limit": "none", "grace": "none", "max-worker-losses": "none"}}]))
         self.gangway("submit", "--from-json", many)
         self.gangway("dispatch", "--hang-timeout", "none", "--min-ranks", "1",
-                     "--full-wait", "none", "--max-preemptions", "none", "--", "true")
+                     "--full-size-timeout", "none", "--max-preemptions", "none", "--", "true")
 
     def test_up_starts_and_down_ends_a_cluster(self):
         self.assertIn("unknown option '--up'", self.gangway("--up", rc=2).stderr)

@@ -46,14 +46,16 @@ class Elastic(e2e.Case):
 
     def test_command_gang_starts_smaller_after_the_timeout(self):
         self.up("--slots", "2")
-        run = self.gangway("dispatch", "-n", "4", "--min-ranks", "1", "--full-wait", "100ms",
-                           "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE")
+        run = self.gangway("dispatch", "-n", "4", "--min-ranks", "1",
+                           "--full-size-timeout", "100ms", "--", "sh", "-c",
+                           "echo rank $RANK of $WORLD_SIZE")
         self.assertIn("rank 1 of 2", run.stdout)
 
     def test_logs_show_the_actual_ranks_of_an_elastic_gang(self):
         self.up("--slots", "2")
-        job = self.gangway("dispatch", "-d", "-n", "4", "--min-ranks", "2", "--full-wait", "0",
-                           "--", "sh", "-c", "echo rank $RANK").stdout.strip()
+        job = self.gangway("dispatch", "-d", "-n", "4", "--min-ranks", "2",
+                           "--full-size-timeout", "0", "--", "sh", "-c",
+                           "echo rank $RANK").stdout.strip()
         self.gangway("wait", job)
         for attempt in ([], ["--attempt", "1"]):
             said = self.gangway("logs", job, *attempt)
@@ -84,8 +86,8 @@ class Elastic(e2e.Case):
                 '[ $WORLD_SIZE = 2 ] || exit 0; '
                 f'[ $RANK != 0 ] || {{ read word < {gate}; '
                 'echo saved > "$GANGWAY_CHECKPOINT_DIR/state"; }; exec tail -f /dev/null')
-        run = self.start(e2e.BINARY, "dispatch", "-n", "3", "--min-ranks", "1", "--full-wait",
-                         "50ms", "--", "sh", "-c", rank)
+        run = self.start(e2e.BINARY, "dispatch", "-n", "3", "--min-ranks", "1",
+                         "--full-size-timeout", "50ms", "--", "sh", "-c", rank)
         self.assertEqual(fifo.next().strip(), "2")
         self.assertIn("when its folder of checkpoints changes",
                       self.gangway("explain", "1").stdout)
@@ -104,7 +106,7 @@ class Elastic(e2e.Case):
         refused("--min-ranks 3: the gang has only 2 ranks", "-n", "2", "--min-ranks", "3")
         refused("a multiple of the 2 ranks of each", "--nodes", "2", "--per-node", "2",
                 "--min-ranks", "3")
-        refused("--full-wait needs --min-ranks", "--full-wait", "1s")
+        refused("--full-size-timeout needs --min-ranks", "--full-size-timeout", "1s")
         self.up("--slots", "2")
         refused("a gang of 3 ", "-n", "4", "--min-ranks", "3")
 

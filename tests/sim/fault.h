@@ -28,8 +28,8 @@
     X(NO_LEASE, "no port for a gang")                                                              \
     X(FOLDER, "folder made for the files of a task")                                               \
     X(NO_FOLDER, "no folder for the files of a task")                                              \
-    X(KEPT, "folder kept for what a command left")                                                 \
-    X(KEPT_GOES, "kept folder goes for others, or with its job")                                   \
+    X(WORKDIR_RETAINED, "folder kept for what a command left")                                     \
+    X(WORKDIR_REMOVED, "kept folder goes for others, or with its job")                             \
     X(LATE_COMMIT, "commit late")                                                                  \
     X(RESTORE, "durable state rebuilt")                                                            \
     X(CANCEL, "task or job cancelled")                                                             \
@@ -59,7 +59,7 @@
     X(GPU_BROKEN, "GPU broken")                                                                    \
     X(GPU_GIVEN_BACK, "drained GPU given back")                                                    \
     X(GPU_TAKEN_OUT, "GPU drained by an admin")                                                    \
-    X(GPU_KEPT, "GPU drained in another life of the scheduler")                                    \
+    X(GPU_STILL_DRAINED, "GPU drained in another life of the scheduler")                           \
     X(GPU_RESTS, "scheduler died while a worker without it had GPUs")                              \
     X(GPU_INSTANCE, "process given a MIG instance")                                                \
     X(GPU_INSTANCE_RANK, "rank of a command given a MIG instance")                                 \
@@ -154,7 +154,7 @@
     X(UNCOMMITTED, "facts lost with the scheduler")                                                \
     X(OUTLIVED, "detached job outlived the scheduler")                                             \
     X(ADOPTED, "task taken over by another life of the scheduler")                                 \
-    X(ENDED_ADRIFT, "end of a task kept for another life of the scheduler")                        \
+    X(ENDED_ORPHANED, "end of a task kept for another life of the scheduler")                      \
     X(LATE, "worker silent while the scheduler begins again")                                      \
     X(LEFT_THERE, "result at a worker when the scheduler was killed")                              \
     X(REGAINED, "result taken back from a worker by another life")                                 \
@@ -164,7 +164,7 @@
     X(PREFERRED, "task placed where it prefers to be")                                             \
     X(ORPHANED, "worker without a scheduler for too long")                                         \
     X(MEMFILE, "result written over an earlier one")                                               \
-    X(MEMFILE_KEPT, "input read on after its task")                                                \
+    X(MEMFILE_REFERENCED, "input read on after its task")                                          \
     X(MEMFILE_EMPTY, "memory of earlier results given back")                                       \
     X(LEAVES, "worker told to end")                                                                \
     X(LET_LEAVE, "worker that was told to end let go")                                             \

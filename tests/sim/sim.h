@@ -99,7 +99,7 @@ struct work {
                          from 1 */
     uint64_t hang_timeout_ns;
     uint32_t min_ranks, world; /* 0: all ranks; ranks of the latest attempt */
-    uint64_t full_wait_ns;
+    uint64_t full_size_timeout_ns;
     uint32_t blamed;      /* bit mask of ranks that hung in some attempt */
     uint32_t preempted;   /* number of requested preemptions */
     bool stop, pausing;   /* stop: a stop was requested; pausing: a rank has returned for a pause */
@@ -171,7 +171,7 @@ struct conn {
 enum rank_state {
     RANK_STARTING,
     RANK_REPORTED, /* the rank has reported that it is ready */
-    RANK_JOINED,   /* the rank has received gang_go */
+    RANK_JOINED,   /* the rank has received gang_start */
     RANK_COLLECTIVE,
     RANK_HUNG,
     RANK_DEAF, /* the rank was told to end, and ignores it */
@@ -303,15 +303,17 @@ struct host {
     uint32_t descriptors_max;         /* limit of descriptors of unused results; 0: none */
     uint32_t memory_state;            /* state that it last reported */
     uint64_t log_seen;                /* sequence number of the last message for its driver */
-    uint64_t keep_seen; /* sequence number of the last keep message on this connection */
-    GW_ARRAY(struct gw_msg_keep) keepings; /* copies that it must make and report */
+    uint64_t replica_seen; /* sequence number of the last keep message on this connection */
+    GW_ARRAY(struct gw_msg_replica_request)
+    replica_requests; /* copies that it must make and report */
     GW_ARRAY(struct host_tunnel) tunnels;
     struct conn *scheduler;
     GW_ARRAY(struct process *) processes;
     GW_ARRAY(uint64_t) tokens;        /* tokens that its core owns */
     GW_ARRAY(struct sim_saved) saved; /* checkpoints on its disk */
     GW_ARRAY(uint64_t) folders;       /* numbers of existing folders */
-    struct gw_map kept;          /* folder number -> bytes that were left in it; 0: not reported */
+    struct gw_map
+        retained_workdirs;       /* folder number -> bytes that were left in it; 0: not reported */
     struct recency *recency;     /* see recency.c; NULL: it has no results */
     struct gw_map cancelled;     /* attempts that it was told to end; see cancelled.c */
     struct gw_map recanted;      /* attempts of calls that it was told to end -> actor */
@@ -410,10 +412,11 @@ struct sim {
     struct gw_effects effects;
     uint64_t sched_tick_ns;
     GW_ARRAY(uint64_t) sched_tokens;
-    struct gw_buffer facts;    /* all durable facts, in the order of their emission */
-    uint64_t facts_committed;  /* size of the committed facts */
-    uint64_t commit_ns, life;  /* time of the last pending commit; term of the scheduler */
-    struct sim_adrift *adrift; /* see crash_time.h; NULL: the scheduler has not died */
+    struct gw_buffer facts;   /* all durable facts, in the order of their emission */
+    uint64_t facts_committed; /* size of the committed facts */
+    uint64_t commit_ns, life; /* time of the last pending commit; term of the scheduler */
+    struct sim_scheduler_crash
+        *crash_state; /* see crash_time.h; NULL: the scheduler has not died */
     void (*crash)(struct sim *, void *), (*crash_now)(struct sim *, void *); /* see crash.h */
     struct sim_recovery *recovery;       /* see recovery.c; NULL: the scheduler has not died */
     struct crowd *crowd;                 /* see crowd.c; NULL: another kind of world */
@@ -551,7 +554,7 @@ bool sim_disk_crowded(const struct host *host);
 void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn);
 void sim_process_reap(struct sim *sim, struct host *host, const struct gw_msg_reap *reap);
 /* sim_process_take (runner_inbox.c) delivers a message to a runner. sim_process_went: its rank has
- * received gang_go. */
+ * received gang_start. */
 void sim_process_take(struct sim *sim, struct process *process, const struct gw_effect *effect);
 void sim_process_went(struct sim *sim, struct process *process);
 void sim_process_free(struct sim *sim, struct process *process);
@@ -681,7 +684,8 @@ void sim_replica_take(struct sim *sim, struct client *client,
 /* Messages to a host about copies, before it receives them and after, and its answers. */
 void sim_replica_told(struct host *host, const struct gw_message *message);
 void sim_replica_check(struct sim *sim, const struct host *host, const struct gw_message *message);
-void sim_replica_kept(struct sim *sim, struct host *host, const struct gw_msg_kept *kept);
+void sim_replica_replied(struct sim *sim, struct host *host,
+                         const struct gw_msg_replica_reply *reply);
 
 /* -- tunnel.c */
 void sim_tunnel_act(struct sim *sim, struct client *client, const struct sim_job *job);
@@ -716,7 +720,8 @@ struct keyed {
 };
 const struct gw_effect *sim_trust_add(const struct gw_effect *effect, struct keyed *keyed);
 void sim_trust_told(struct sim *sim, const struct gw_message *message);
-void sim_trust_go(struct sim *sim, const struct process *process, const struct gw_msg_gang_go *go);
+void sim_trust_go(struct sim *sim, const struct process *process,
+                  const struct gw_msg_gang_start *go);
 
 /* -- patience.c: one seed of a world in which gangs wait during an endless stream of tasks */
 void sim_patience_run(uint64_t seed);

@@ -123,10 +123,10 @@ static void read_words(struct fake *fake, char *rest)
 /* Items that are reported once survive a new reading. */
 static void reset(struct fake *fake, const char *uuid, unsigned index)
 {
-    struct fake kept = *fake;
+    struct fake retained = *fake;
     *fake = (struct fake){.index = index,
-                          .is_registered = kept.is_registered,
-                          .xid_told = kept.xid_told,
+                          .is_registered = retained.is_registered,
+                          .xid_told = retained.xid_told,
                           .there = true};
     (void)snprintf(fake->uuid, sizeof fake->uuid, "%s", uuid);
     (void)snprintf(fake->name, sizeof fake->name, "Fake");

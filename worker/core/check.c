@@ -48,7 +48,7 @@ static uint32_t check_process(const struct gw_node_core *core, const struct gw_p
 {
     uint64_t load = 0;
     check_list(core, &process->queue,
-               GW_SM_NEXT(GW_ATTEMPT_STARTING) | GW_SM_NEXT(GW_ATTEMPT_STANDING) |
+               GW_SM_NEXT(GW_ATTEMPT_STARTING) | GW_SM_NEXT(GW_ATTEMPT_RANK_READY) |
                    GW_SM_NEXT(GW_ATTEMPT_SENT) | GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
                    GW_SM_NEXT(GW_ATTEMPT_ENDING));
     for (const struct gw_attempt *run = process->queue.first; run; run = run->next) {
@@ -163,7 +163,8 @@ static void check_objects(const struct gw_node_core *core)
     assert(sums.listed == memory->unused.count + memory->wanted.count);
     for (size_t i = 0; i < core->fetches.count; i++) {
         assert(core->fetches.items[i]->state != GW_FETCH_GONE);
-        assert(core->fetches.items[i]->waiters.count || core->fetches.items[i]->keepings.count);
+        assert(core->fetches.items[i]->waiters.count ||
+               core->fetches.items[i]->replica_requests.count);
     }
 }
 
@@ -174,7 +175,7 @@ void gw_node_core_check(const struct gw_node_core *core)
     check_list(core, &core->waiting, GW_SM_NEXT(GW_ATTEMPT_WAITING));
     check_list(core, &core->alone, GW_SM_NEXT(GW_ATTEMPT_READY));
     check_list(core, &core->held,
-               GW_SM_NEXT(GW_ATTEMPT_STARTING) | GW_SM_NEXT(GW_ATTEMPT_STANDING) |
+               GW_SM_NEXT(GW_ATTEMPT_STARTING) | GW_SM_NEXT(GW_ATTEMPT_RANK_READY) |
                    GW_SM_NEXT(GW_ATTEMPT_ENDING));
     gw_node_actors_check(core, &runs);
     for (const struct gw_attempt *run = core->held.first; run; run = run->next)

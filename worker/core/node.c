@@ -235,7 +235,7 @@ static void on_close(struct gw_node_core *core, const struct gw_event *event)
         core->scheduler = NULL;
         core->registered = false;
         gw_progress_throttle_on_queued(core, 0);
-        gw_fetch_unkeep(core);
+        gw_fetch_cancel_replicas(core);
         gw_fetch_fail_worker(core, 0);
     } else if (link == core->supervisor) {
         on_supervisor_close(core);
@@ -276,7 +276,7 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
     case GW_MESSAGE_object:
         gw_fetch_on_object(core, event);
         return 0;
-    case GW_MESSAGE_gang_go:
+    case GW_MESSAGE_gang_start:
         gw_gang_on_go(core, event);
         return 0;
     default:
@@ -312,8 +312,8 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
     case GW_MESSAGE_fetch:
         gw_object_on_fetch(core, core->scheduler, &message->fetch);
         return 0;
-    case GW_MESSAGE_keep:
-        gw_replica_on_keep(core, &message->keep);
+    case GW_MESSAGE_replica_request:
+        gw_replica_on_request(core, &message->replica_request);
         return 0;
     case GW_MESSAGE_checkpoint_transfer:
     case GW_MESSAGE_transfer_go:
@@ -644,11 +644,11 @@ bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32
     return true;
 }
 
-const char *gw_node_core_kept(const struct gw_node_core *core, uint64_t job, uint32_t index,
-                              uint32_t rank)
+const char *gw_node_core_retained_workdir(const struct gw_node_core *core, uint64_t job,
+                                          uint32_t index, uint32_t rank)
 {
-    const struct gw_retained_workdir *kept = gw_workdir_retention_find(core, job, index, rank);
-    return kept ? kept->path : NULL;
+    const struct gw_retained_workdir *workdir = gw_workdir_retention_find(core, job, index, rank);
+    return workdir ? workdir->path : NULL;
 }
 
 bool gw_node_core_gpus_clearing(const struct gw_node_core *core)

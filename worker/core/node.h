@@ -57,11 +57,11 @@ struct gw_node_watched {
 void gw_node_core_watched(const struct gw_node_core *core, uint64_t process,
                           struct gw_node_watched *watched);
 
-/* gw_node_core_kept returns the path of the folder that a command with files left on this worker.
- * rank is GW_RANK_NONE unless the command is a gang. Returns NULL if no folder is retained. The
- * path is valid until the next step. */
-const char *gw_node_core_kept(const struct gw_node_core *core, uint64_t job, uint32_t index,
-                              uint32_t rank);
+/* gw_node_core_retained_workdir returns the path of the folder that a command with files left on
+ * this worker. rank is GW_RANK_NONE unless the command is a gang. Returns NULL if no folder is
+ * retained. The path is valid until the next step. */
+const char *gw_node_core_retained_workdir(const struct gw_node_core *core, uint64_t job,
+                                          uint32_t index, uint32_t rank);
 
 /* gw_node_core_holds returns true if an object is on this worker and is not released. */
 bool gw_node_core_holds(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank);

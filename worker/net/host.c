@@ -172,7 +172,7 @@ static void open_devices(struct gw_host *host)
     if (!host->devices || !host->options.parts)
         return;
     (void)gw_devices_list(host->devices, &in_all);
-    gw_devices_keep(host->devices, host->options.part, host->options.parts);
+    gw_devices_select_part(host->devices, host->options.part, host->options.parts);
     const struct gw_device *devices = gw_devices_list(host->devices, &count);
     for (size_t i = 0; i < count; i++)
         gw_text_say(&uuids, "%s%s", i ? ", " : ": ", devices[i].uuid);
@@ -267,7 +267,7 @@ static void new_core(struct gw_host *host)
         .checkpoint_dir = host->checkpoint_dir,
         .binary_dir = *host->binary_dir ? host->binary_dir : NULL,
         .resources = host->options.resources,
-        .kept_bytes_max = host->options.kept_bytes_max,
+        .retained_bytes_max = host->options.retained_bytes_max,
         .uid = geteuid(),
         .far = host->options.connect != NULL,
         .orphan_ns = host->options.orphan_ms ? host->options.orphan_ms * GW_NS_PER_MS : 1,

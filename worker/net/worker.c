@@ -35,7 +35,7 @@ enum { EXIT_USAGE = 2, SLOTS_MAX = 4096 };
 
 #define ORPHAN_MS_DEFAULT UINT64_C(600000)
 #define ORPHAN_MS_MAX UINT64_C(3155760000000) /* a century */
-#define KEPT_BYTES_DEFAULT (UINT64_C(4) << 30)
+#define RETAINED_BYTES_DEFAULT (UINT64_C(4) << 30)
 
 struct daemon {
     uv_loop_t loop;
@@ -187,11 +187,11 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     const char *dir = NULL;
     struct gw_error error;
     unsigned long slots = 0, all = 0;
-    char *end = "", *all_end = "", *cache_end = "", *transfer_end = "", *kept_end = "";
+    char *end = "", *all_end = "", *cache_end = "", *transfer_end = "", *retained_end = "";
     int option;
     optind = 1;
     daemon->options.name = "worker";
-    daemon->options.kept_bytes_max = KEPT_BYTES_DEFAULT;
+    daemon->options.retained_bytes_max = RETAINED_BYTES_DEFAULT;
     daemon->options.orphan_ms = ORPHAN_MS_DEFAULT;
     daemon->dir_lock_fd = daemon->token_fd = daemon->live_fd = -1;
     gw_memory_lines_init(&daemon->options.memory);
@@ -219,7 +219,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             daemon->options.files_bytes_max = strtoull(optarg, &cache_end, 10);
             break;
         case 'k':
-            daemon->options.kept_bytes_max = strtoull(optarg, &kept_end, 10);
+            daemon->options.retained_bytes_max = strtoull(optarg, &retained_end, 10);
             break;
         case 'C':
             daemon->options.transfer_bytes_max = strtoull(optarg, &transfer_end, 10);
@@ -247,7 +247,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     if (daemon->connect)
         set_defaults(daemon, &slots);
     if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end || *transfer_end ||
-        *kept_end || (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
+        *retained_end || (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
         return usage();
     if (check_texts(&daemon->options) < 0)
         return GW_EINVAL;

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int gw_actor_keep(struct gw_actor_kept *actor, int *fd)
+int gw_actor_make_page(struct gw_actor_instance *actor, int *fd)
 {
     int page = memfd_create("gangway-actor", MFD_CLOEXEC);
     if (page < 0)
@@ -26,13 +26,13 @@ int gw_actor_keep(struct gw_actor_kept *actor, int *fd)
     return 0;
 }
 
-void gw_actor_begin(struct gw_actor_kept *actor, uint64_t attempt)
+void gw_actor_begin(struct gw_actor_instance *actor, uint64_t attempt)
 {
     if (actor->began)
         __atomic_store_n(actor->began, attempt, __ATOMIC_RELEASE);
 }
 
-void gw_actor_let_go(struct gw_actor_kept *actor)
+void gw_actor_let_go(struct gw_actor_instance *actor)
 {
     void (*destroy)(void *state) = actor->destroy;
     void *state = actor->state;

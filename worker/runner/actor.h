@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct gw_actor_kept {
+struct gw_actor_instance {
     bool made; /* the task that creates it has succeeded: calls may arrive */
     uint64_t job, attempt;
     uint32_t index;
@@ -16,14 +16,14 @@ struct gw_actor_kept {
     uint64_t *began;              /* page shared with the worker; NULL: not created yet */
 };
 
-/* gw_actor_keep creates the page for the calls that begin, and returns its descriptor, which the
- * caller closes. Returns GW_ENOMEM if this fails. */
-int gw_actor_keep(struct gw_actor_kept *actor, int *fd);
+/* gw_actor_make_page creates the page for the calls that begin, and returns its descriptor, which
+ * the caller closes. Returns GW_ENOMEM if this fails. */
+int gw_actor_make_page(struct gw_actor_instance *actor, int *fd);
 
 /* gw_actor_begin notes that a call begins. After a crash, the worker reads the page. */
-void gw_actor_begin(struct gw_actor_kept *actor, uint64_t attempt);
+void gw_actor_begin(struct gw_actor_instance *actor, uint64_t attempt);
 
 /* gw_actor_let_go calls destroy once. */
-void gw_actor_let_go(struct gw_actor_kept *actor);
+void gw_actor_let_go(struct gw_actor_instance *actor);
 
 #endif

@@ -50,9 +50,9 @@ static bool count_uses(struct gw_batch *batch)
         uint64_t row = gw_col64_at(a->dep_bytes, i);
         if (gw_col32_at(a->dep_worker, i) != GW_DEP_HERE || row >= a->job.count)
             continue;
-        if (!batch->kept && !(batch->kept = calloc(a->job.count, sizeof *batch->kept)))
+        if (!batch->cached && !(batch->cached = calloc(a->job.count, sizeof *batch->cached)))
             return false;
-        batch->kept[row].uses++;
+        batch->cached[row].uses++;
     }
     return true;
 }
@@ -115,10 +115,10 @@ void gw_batch_free(struct gw_batch *batch)
 {
     if (batch)
         gw_batch_skip(batch);
-    for (uint32_t i = 0; batch && batch->kept && i < batch->assign.job.count; i++)
-        gw_value_unref(batch->kept[i].value);
+    for (uint32_t i = 0; batch && batch->cached && i < batch->assign.job.count; i++)
+        gw_value_unref(batch->cached[i].value);
     if (batch)
-        free(batch->kept);
+        free(batch->cached);
     free(batch);
 }
 
@@ -146,29 +146,29 @@ bool gw_batch_row(struct gw_batch *batch, struct gw_batch_row *row)
 
 /* Takes the result of an earlier row. The last row that needs it takes over the stored reference.
  */
-static int take_kept(struct gw_batch *batch, struct gw_batch_dep *dep)
+static int take_cached(struct gw_batch *batch, struct gw_batch_dep *dep)
 {
     /* batch->row is already after the row that takes the result */
-    if (!batch->kept || dep->bytes + 1 >= batch->row)
+    if (!batch->cached || dep->bytes + 1 >= batch->row)
         return GW_EPROTO;
-    struct gw_batch_kept *kept = &batch->kept[dep->bytes];
+    struct gw_batch_cached *cached = &batch->cached[dep->bytes];
     dep->here = true;
-    dep->kept = kept->value;
-    if (--kept->uses == 0)
-        kept->value = NULL;
-    else if (kept->value)
-        (void)gw_value_ref(kept->value);
+    dep->cached = cached->value;
+    if (--cached->uses == 0)
+        cached->value = NULL;
+    else if (cached->value)
+        (void)gw_value_ref(cached->value);
     return 0;
 }
 
 bool gw_batch_wants(const struct gw_batch *batch)
 {
-    return batch->kept && !batch->skipped && batch->kept[batch->row - 1].uses > 0;
+    return batch->cached && !batch->skipped && batch->cached[batch->row - 1].uses > 0;
 }
 
-void gw_batch_keep(struct gw_batch *batch, struct gw_value *value)
+void gw_batch_cache(struct gw_batch *batch, struct gw_value *value)
 {
-    batch->kept[batch->row - 1].value = value;
+    batch->cached[batch->row - 1].value = value;
 }
 
 int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep)
@@ -184,7 +184,7 @@ int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep)
     };
     batch->value_at += size;
     if (gw_col32_at(a->dep_worker, i) == GW_DEP_HERE)
-        return take_kept(batch, dep);
+        return take_cached(batch, dep);
     if (size > 0 || dep->bytes == 0 || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
         return 0;
     if (batch->fd_at >= batch->fd_count)

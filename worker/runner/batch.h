@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 /* The result of a row that later rows of the batch need. */
-struct gw_batch_kept {
+struct gw_batch_cached {
     struct gw_value *value; /* NULL: not made (yet) */
     uint32_t uses;          /* number of rows that still need it */
 };
@@ -21,9 +21,9 @@ struct gw_batch {
     uint32_t row, dep;
     bool skipped; /* the remaining rows must not be executed by this runner */
     size_t args_at, value_at;
-    struct gw_batch_kept *kept; /* one per row; NULL: no row needs the result of another one */
-    uint64_t *memfiles;         /* at the start of memory: the memory file of each fd; 0: none */
-    int *fds;                   /* in memory, before the columns */
+    struct gw_batch_cached *cached; /* one per row; NULL: no row needs the result of another one */
+    uint64_t *memfiles; /* at the start of memory: the memory file of each fd; 0: none */
+    int *fds;           /* in memory, before the columns */
     uint32_t fd_count, fd_at;
     _Alignas(uint64_t) uint8_t memory[];
 };
@@ -59,7 +59,7 @@ struct gw_batch_dep {
     uint64_t memfile; /* the lent memory file of fd; 0: none */
     bool here;        /* an earlier row of the batch makes the value */
     /* The value, owned by the caller; NULL: the earlier row did not succeed */
-    struct gw_value *kept;
+    struct gw_value *cached;
 };
 
 /* gw_batch_row returns the next row, or false at the end. gw_batch_dep returns the next row of its
@@ -71,8 +71,8 @@ int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep);
 /* gw_batch_skip drops the remaining rows. Data that was returned stays valid. */
 void gw_batch_skip(struct gw_batch *batch);
 /* gw_batch_wants returns true if later rows need the result of the row that was returned last.
- * gw_batch_keep stores this result (takes ownership). */
+ * gw_batch_cache stores this result (takes ownership). */
 bool gw_batch_wants(const struct gw_batch *batch);
-void gw_batch_keep(struct gw_batch *batch, struct gw_value *value);
+void gw_batch_cache(struct gw_batch *batch, struct gw_value *value);
 
 #endif

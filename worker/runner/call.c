@@ -17,7 +17,7 @@ struct gang {
     struct gw_error error;
 };
 
-struct seat {
+struct rank_call {
     struct gang *gang;
     struct gw_task task;
     struct gw_value **value;
@@ -37,10 +37,10 @@ static void fail(struct gang *gang, const struct gw_task *task, int rc)
     pthread_mutex_unlock(&gang->mutex);
 }
 
-static void execute(struct seat *seat)
+static void execute(struct rank_call *rank_call)
 {
-    struct gang *gang = seat->gang;
-    struct gw_task *task = &seat->task;
+    struct gang *gang = rank_call->gang;
+    struct gw_task *task = &rank_call->task;
     int rc = 0;
     if (gang->segment >= 0) {
         const struct gw_comm_host_options options =
@@ -51,7 +51,7 @@ static void execute(struct seat *seat)
     if (rc == 0)
         rc = gw_task_run(task);
     if (rc == 0)
-        rc = gw_task_result_decode(&task->result, seat->value, &task->error);
+        rc = gw_task_result_decode(&task->result, rank_call->value, &task->error);
     if (rc < 0) {
         fail(gang, task, rc);
         if (gang->segment >= 0)
@@ -62,64 +62,65 @@ static void execute(struct seat *seat)
     task->comm = NULL;
 }
 
-static void *seat_main(void *arg)
+static void *rank_call_main(void *arg)
 {
     execute(arg);
     return NULL;
 }
 
-static void seat_init(struct seat *seat, struct gang *gang, uint32_t rank)
+static void rank_call_init(struct rank_call *rank_call, struct gang *gang, uint32_t rank)
 {
     const struct gw_runner_call *call = gang->call;
-    seat->gang = gang;
-    gw_task_init(&seat->task);
-    seat->task.function = call->function;
-    seat->task.args = gw_value_ref(gang->args);
-    seat->task.job = call->job;
-    seat->task.index = call->index;
-    seat->task.try_number = call->try_number;
-    seat->task.actor = call->actor;
-    seat->task.makes_actor = call->makes_actor;
-    seat->task.rank = seat->task.local_rank = rank;
-    seat->task.world = call->ranks ? call->ranks : 1;
+    rank_call->gang = gang;
+    gw_task_init(&rank_call->task);
+    rank_call->task.function = call->function;
+    rank_call->task.args = gw_value_ref(gang->args);
+    rank_call->task.job = call->job;
+    rank_call->task.index = call->index;
+    rank_call->task.try_number = call->try_number;
+    rank_call->task.actor = call->actor;
+    rank_call->task.makes_actor = call->makes_actor;
+    rank_call->task.rank = rank_call->task.local_rank = rank;
+    rank_call->task.world = call->ranks ? call->ranks : 1;
 }
 
-static void run_gang(struct gang *gang, struct seat *seats, uint32_t ranks)
+static void run_gang(struct gang *gang, struct rank_call *rank_calls, uint32_t ranks)
 {
     uint32_t started = 0;
     for (; started < ranks; started++)
-        if (pthread_create(&seats[started].thread, NULL, seat_main, &seats[started]) != 0)
+        if (pthread_create(&rank_calls[started].thread, NULL, rank_call_main,
+                           &rank_calls[started]) != 0)
             break;
     if (started < ranks) {
-        (void)gw_error_set(&seats[started].task.error, GW_ENOMEM, "cannot start a thread");
-        fail(gang, &seats[started].task, GW_ENOMEM);
+        (void)gw_error_set(&rank_calls[started].task.error, GW_ENOMEM, "cannot start a thread");
+        fail(gang, &rank_calls[started].task, GW_ENOMEM);
         (void)gw_comm_segment_abort(gang->segment, GW_ENOMEM, (int)started, NULL);
     }
     for (uint32_t i = 0; i < started; i++)
-        pthread_join(seats[i].thread, NULL);
+        pthread_join(rank_calls[i].thread, NULL);
 }
 
 static int run_all(struct gang *gang, struct gw_value **values)
 {
     uint32_t ranks = gang->call->ranks ? gang->call->ranks : 1;
-    struct seat *seats = calloc(ranks, sizeof *seats);
-    if (!seats)
+    struct rank_call *rank_calls = calloc(ranks, sizeof *rank_calls);
+    if (!rank_calls)
         return gw_error_set(&gang->error, GW_ENOMEM, "out of memory");
     for (uint32_t i = 0; i < ranks; i++) {
         values[i] = NULL;
-        seats[i].value = &values[i];
-        seat_init(&seats[i], gang, i);
+        rank_calls[i].value = &values[i];
+        rank_call_init(&rank_calls[i], gang, i);
     }
     if (gang->segment >= 0)
-        run_gang(gang, seats, ranks);
+        run_gang(gang, rank_calls, ranks);
     else
-        execute(&seats[0]);
+        execute(&rank_calls[0]);
     for (uint32_t i = 0; i < ranks; i++) {
-        gw_task_deinit(&seats[i].task);
+        gw_task_deinit(&rank_calls[i].task);
         if (gang->rc < 0)
             gw_value_unref(values[i]);
     }
-    free(seats);
+    free(rank_calls);
     return gang->rc;
 }
 

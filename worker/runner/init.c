@@ -61,18 +61,18 @@ static void apply_option(const char *argument)
 
 static void take_options(int *argc, char **argv)
 {
-    int kept = 1;
+    int retained = 1;
     bool ended = false;
     for (int i = 1; i < *argc; i++) {
         ended = ended || strcmp(argv[i], "--") == 0;
         if (!ended && strncmp(argv[i], "--gangway-", 10) == 0)
             apply_option(argv[i]);
         else
-            argv[kept++] = argv[i];
+            argv[retained++] = argv[i];
     }
     if (*argc > 0) {
-        argv[kept] = NULL;
-        *argc = kept;
+        argv[retained] = NULL;
+        *argc = retained;
     }
 }
 

@@ -19,7 +19,7 @@ static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
                       struct gw_error *error)
 {
     if (dep->here) {
-        *value = dep->kept;
+        *value = dep->cached;
         return 0;
     }
     if (dep->fd >= 0) {

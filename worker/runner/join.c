@@ -24,7 +24,7 @@ void gw_join_init(struct gw_join *join)
     *join = (struct gw_join){.segment = -1, .listener = -1, .unreached = -1};
 }
 
-/* Closes and frees everything, as if no gang_go message had come. */
+/* Closes and frees everything, as if no gang_start message had come. */
 static void clear(struct gw_join *join)
 {
     if (join->segment >= 0)
@@ -37,7 +37,7 @@ static void clear(struct gw_join *join)
     gw_join_init(join);
 }
 
-int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int *fds,
+int gw_join_go(struct gw_join *join, const struct gw_msg_gang_start *go, const int *fds,
                uint8_t fd_count)
 {
     clear(join);

@@ -1,4 +1,4 @@
-/* Joins a rank to its gang's communicator, with the data of the worker's `gang_go` message. */
+/* Joins a rank to its gang's communicator, with the data of the worker's `gang_start` message. */
 #ifndef GW_RUNNER_JOIN_H
 #define GW_RUNNER_JOIN_H
 
@@ -6,7 +6,7 @@
 
 #include <gangway/comm.h>
 
-/* The last gang_go message: its descriptors and a copy of its info. */
+/* The last gang_start message: its descriptors and a copy of its info. */
 struct gw_join {
     bool went;
     uint64_t attempt;
@@ -17,12 +17,12 @@ struct gw_join {
     char note[GW_ERROR_TEXT_MAX + 128]; /* text of rank 0 for its stderr; empty: none */
 };
 
-/* gw_join_init creates the state before any gang_go message. */
+/* gw_join_init creates the state before any gang_start message. */
 void gw_join_init(struct gw_join *join);
 
-/* gw_join_go stores a gang_go message and takes over its descriptors. Returns GW_ENOMEM if out of
- * memory. */
-int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int *fds,
+/* gw_join_go stores a gang_start message and takes over its descriptors. Returns GW_ENOMEM if out
+ * of memory. */
+int gw_join_go(struct gw_join *join, const struct gw_msg_gang_start *go, const int *fds,
                uint8_t fd_count);
 
 /* gw_join_open joins the communicator as `rank` and clears the state. Ranks of one worker use the

@@ -81,7 +81,7 @@ void gw_output_init(struct gw_output *output, const char *log_dir)
     memset(output, 0, sizeof *output);
     output->log_dir = log_dir;
     for (int i = 0; i < 2; i++)
-        output->saved_fds[i] = output->kept_fds[i] = -1;
+        output->saved_fds[i] = output->retained_fds[i] = -1;
     output->streams[0] = stdout;
     output->streams[1] = stderr;
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -91,7 +91,7 @@ void gw_output_init(struct gw_output *output, const char *log_dir)
             log_dir && fstat(STDOUT_FILENO + i, &status) == 0 && S_ISREG(status.st_mode);
         if (!output->captured[i])
             continue;
-        output->kept_fds[i] = fcntl(STDOUT_FILENO + i, F_DUPFD_CLOEXEC, 3);
+        output->retained_fds[i] = fcntl(STDOUT_FILENO + i, F_DUPFD_CLOEXEC, 3);
         output->inodes[i] = status.st_ino;
         output->devices[i] = status.st_dev;
     }
@@ -124,11 +124,11 @@ static void reopen(const struct gw_output *output, int i)
     char path[32];
     FILE *stream = output->streams[i];
     int fd = STDOUT_FILENO + i;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", output->kept_fds[i]);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", output->retained_fds[i]);
     close(fd); /* so that freopen gets the same number */
     if (freopen(path, "a", stream))
         setvbuf(stream, NULL, i == 0 ? _IOLBF : _IONBF, 0);
-    dup2(output->kept_fds[i], fd); /* the kept descriptor can also be read */
+    dup2(output->retained_fds[i], fd); /* the kept descriptor can also be read */
 }
 
 /* Restores streams that a task has closed or replaced. Such a file must not get the output of later
@@ -139,11 +139,11 @@ static void reconnect(struct gw_output *output)
         struct stat status;
         FILE *stream = stream_of(i);
         int fd = STDOUT_FILENO + i;
-        if (output->kept_fds[i] < 0)
+        if (output->retained_fds[i] < 0)
             continue;
         if (fstat(fd, &status) < 0 || status.st_ino != output->inodes[i] ||
             status.st_dev != output->devices[i])
-            dup2(output->kept_fds[i], fd);
+            dup2(output->retained_fds[i], fd);
         if (ferror_unlocked(stream))
             clearerr(stream);
         if (fileno_unlocked(stream) == fd)

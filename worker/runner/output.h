@@ -17,7 +17,7 @@ struct gw_output {
     bool asked;        /* a move was made, so the program's output before its first task is done */
     uint64_t touch_ns; /* a task that ran for less cannot have used a stream; 0: unknown */
     /* Duplicates of the capture files, in case a task closes streams 1 and 2; or -1 */
-    int kept_fds[2];
+    int retained_fds[2];
     FILE *streams[2];  /* stdout and stderr of the C library */
     ino_t inodes[2];   /* inode of each capture file */
     dev_t devices[2];  /* device of each capture file */

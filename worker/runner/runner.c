@@ -57,7 +57,7 @@ struct runner {
     struct gw_progress progress;
     uint64_t trimmed_ns;
 
-    struct gw_actor_kept actor;
+    struct gw_actor_instance actor;
     bool ending; /* nobody has a handle to the actor any more */
 
     /* The last messages about the gang */
@@ -198,11 +198,11 @@ static void say_returned(struct runner *runner)
     }
 }
 
-static void say_filled(struct runner *runner, bool kept)
+static void say_filled(struct runner *runner, bool cached)
 {
     const struct gw_message message = {
         .type = GW_MESSAGE_memfile_filled,
-        .memfile_filled = {runner->attempt, runner->task.result.memfile, kept}};
+        .memfile_filled = {runner->attempt, runner->task.result.memfile, cached}};
     must(gw_outbox_note(&runner->outbox, &message, gw_clock_now_ns()));
 }
 
@@ -268,8 +268,8 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
     case GW_MESSAGE_gang:
         runner->gang = message->gang;
         break;
-    case GW_MESSAGE_gang_go:
-        must(gw_join_go(&runner->join, &message->gang_go, fds, fd_count));
+    case GW_MESSAGE_gang_start:
+        must(gw_join_go(&runner->join, &message->gang_start, fds, fd_count));
         taken = fd_count < 2 ? fd_count : 2;
         break;
     case GW_MESSAGE_task_linked:
@@ -466,12 +466,12 @@ static void say_paused(struct runner *runner)
 }
 
 /* Stores a result for later rows of the batch, as a value decoded like one from the worker. */
-static void keep_result(struct gw_batch *batch, const struct gw_task_result *result)
+static void cache_result(struct gw_batch *batch, const struct gw_task_result *result)
 {
     struct gw_value *value;
     if (gw_task_result_decode(result, &value, NULL) < 0)
         out_of_memory();
-    gw_batch_keep(batch, value);
+    gw_batch_cache(batch, value);
 }
 
 /* Returns the place of a task's output. The output of an actor's call goes to the actor's files,
@@ -497,14 +497,14 @@ static struct gw_output_place place_of(const struct runner *runner, const struct
 }
 
 /* Stores the actor that a task has created. */
-static void keep_actor(struct runner *runner, const struct gw_batch_row *row,
-                       const struct gw_spec *spec)
+static void start_actor(struct runner *runner, const struct gw_batch_row *row,
+                        const struct gw_spec *spec)
 {
-    struct gw_actor_kept *actor = &runner->actor;
+    struct gw_actor_instance *actor = &runner->actor;
     const struct gw_message ready = {.type = GW_MESSAGE_actor_ready,
                                      .actor_ready = {.attempt = row->attempt}};
     int fd;
-    if (gw_actor_keep(actor, &fd) < 0)
+    if (gw_actor_make_page(actor, &fd) < 0)
         out_of_memory();
     actor->made = true;
     actor->job = row->job;
@@ -584,16 +584,16 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
         return;
     }
     if (task->makes_actor) {
-        keep_actor(runner, row, spec);
+        start_actor(runner, row, spec);
         return;
     }
     if (runner->paused)
         say_paused(runner);
-    const bool kept = gw_batch_wants(runner->first);
-    if (kept)
-        keep_result(runner->first, &task->result);
+    const bool cached = gw_batch_wants(runner->first);
+    if (cached)
+        cache_result(runner->first, &task->result);
     if (task->result.memfile)
-        say_filled(runner, kept);
+        say_filled(runner, cached);
     must(gw_outbox_add(&runner->outbox, &report, &task->result));
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));

@@ -21,7 +21,7 @@ struct gw_runner_call {
     uint32_t ranks; /* 0: an ordinary task; otherwise a gang of that many threads */
     uint64_t job;
     uint32_t index, try_number;
-    struct gw_actor_kept *actor; /* the actor that it creates or is a call of; NULL: none */
+    struct gw_actor_instance *actor; /* the actor that it creates or is a call of; NULL: none */
     bool makes_actor;
 };
 

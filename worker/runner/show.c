@@ -114,7 +114,7 @@ void gw_show_begin(struct gw_show *show, const struct gw_output *output, bool re
         show->offsets[i] = redirected ? 0 : output->begin[i];
         show->fds[i] = !output->captured[i] ? -1
                        : redirected         ? fcntl(STDOUT_FILENO + i, F_DUPFD_CLOEXEC, 3)
-                                            : output->kept_fds[i];
+                                            : output->retained_fds[i];
     }
     show->attempt = attempt;
     show->rank = rank;

@@ -38,7 +38,7 @@ struct gw_task {
     uint32_t index, try_number, rank, world, local_rank;
     struct gw_comm *comm; /* owned; NULL: not needed yet */
     const struct gw_task_hooks *hooks;
-    struct gw_actor_kept *actor; /* the actor that it creates or is a call of; NULL: none */
+    struct gw_actor_instance *actor; /* the actor that it creates or is a call of; NULL: none */
     bool makes_actor;
     int answered; /* last answer of gw_task_step */
     struct gw_error error;

@@ -163,19 +163,19 @@ void gw_pack_close(struct gw_pack *pack)
 
 void gw_pack_since(struct gw_pack *pack, uint64_t mark_ns, bool only)
 {
-    size_t kept = 0;
+    size_t retained = 0;
     for (size_t i = 0; i < pack->entries.count; i++) {
         struct entry entry = pack->entries.items[i];
         entry.written = entry.kind != GW_TRANSFER_FOLDER && ns_of(entry.changed) > mark_ns;
         if (!only || entry.written || entry.kind == GW_TRANSFER_FOLDER) {
-            pack->entries.items[kept++] = entry;
+            pack->entries.items[retained++] = entry;
             continue;
         }
         pack->files -= entry.kind == GW_TRANSFER_FILE;
         pack->bytes -= entry.bytes;
         free(entry.path);
     }
-    pack->entries.count = kept;
+    pack->entries.count = retained;
 }
 
 const char *gw_pack_written(const struct gw_pack *pack, size_t *at)

@@ -131,7 +131,7 @@ static int folder_make(const char *path, struct gw_error *error)
 }
 
 /* Stores the epilog as a spawn message with copies of its data. */
-static void keep_epilog(struct reaper *reaper, const struct gw_msg_spawn *spawn)
+static void copy_epilog(struct reaper *reaper, const struct gw_msg_spawn *spawn)
 {
     if (!spawn->epilog.size)
         return;
@@ -185,7 +185,7 @@ static void reaper_start(struct reaper *reaper, const struct gw_msg_spawn *spawn
     }
     gw_sm_move(&reaper_sm, &reaper->state, REAPER_RUNNING);
     reaper->process = spawn->process;
-    keep_epilog(reaper, spawn);
+    copy_epilog(reaper, spawn);
     reaper->kill_at_ns = reaper->sweep_at_ns = 0;
     reaper->killed = false;
     reaper->capture_at_ns = spawn->output_bytes_max ? gw_clock_now_ns() + CAPTURE_SOON_NS : 0;

@@ -114,19 +114,19 @@ GW_UNSANITIZED static void child_exec(struct child *child)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    int kept = ENOENT;
+    int failure = ENOENT;
     for (char **path = child->paths; *path; path++) {
         execve(*path, child->argv, child->env);
         int why = errno;
         if (why == EACCES && child->searches && access(*path, F_OK) < 0)
             why = ENOENT; /* as shells do: a folder of PATH without search permission */
         if (why != ENOENT && why != ENOTDIR)
-            kept = why;
+            failure = why;
         if (why != ENOENT && why != ENOTDIR && why != EACCES)
             break;
     }
     child->step = STEP_EXEC;
-    child->errnum = kept;
+    child->errnum = failure;
 }
 
 GW_UNSANITIZED static int child_main(void *arg)

@@ -40,10 +40,10 @@ static int say_task(const struct gw_selected_task *task, bool ended, bool json)
 static int cancel_number(struct gw_client *client, const struct gw_selected_task *task,
                          const struct cancelling *cancelling)
 {
-    struct gw_value *answer, *question = gw_selector_question(task);
+    struct gw_value *answer, *filter = gw_selector_query(task);
     struct gw_error error;
-    int rc = gw_client_query(client, "tasks", question, &answer, &error);
-    gw_value_unref(question);
+    int rc = gw_client_query(client, "tasks", filter, &answer, &error);
+    gw_value_unref(filter);
     if (rc < 0)
         return gw_cli_error(&error);
     const char *state = gw_table_text(gw_value_at(answer, 0), "state");

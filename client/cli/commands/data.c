@@ -117,8 +117,8 @@ static int run_get(int argc, char **argv)
  */
 
 /* Publishes a result under a name, and releases the future. */
-static int keep_as(struct gw_client *client, const char *name, struct gw_future *future,
-                   struct gw_error *error)
+static int publish_as(struct gw_client *client, const char *name, struct gw_future *future,
+                      struct gw_error *error)
 {
     int rc = gw_publish(client, name, future, error);
     gw_future_release(future);
@@ -130,7 +130,7 @@ static int put(struct gw_client *client, const char *name, const struct gw_value
 {
     struct gw_future *future;
     int rc = gw_scatter(client, value, &future, error);
-    return rc < 0 ? rc : keep_as(client, name, future, error);
+    return rc < 0 ? rc : publish_as(client, name, future, error);
 }
 
 static int run_put(int argc, char **argv)
@@ -177,7 +177,7 @@ static int publish(struct gw_client *client, const char *name, const char *text,
     int rc = gw_selector_task(client, text, &task, error);
     if (rc == 0)
         rc = gw_client_task(client, task.job, task.index, &future, error);
-    return rc < 0 ? rc : keep_as(client, name, future, error);
+    return rc < 0 ? rc : publish_as(client, name, future, error);
 }
 
 static int run_publish(int argc, char **argv)

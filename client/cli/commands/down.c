@@ -75,12 +75,12 @@ static void say_some(struct gw_text *text, uint32_t count, const char *what)
 static void note_jobs(struct gw_client *client, struct watching *watching)
 {
     struct gw_text text = {watching->jobs, sizeof watching->jobs, 0};
-    struct gw_value *list, *question = gw_dict();
+    struct gw_value *list, *filter = gw_dict();
     uint32_t count = 0;
-    int rc = gw_dict_set(question, "state", gw_str("running"));
-    rc = rc == 0 ? gw_dict_set(question, "limit", gw_i64(NAMES_SAID + 1)) : rc;
-    rc = rc == 0 ? gw_client_query(client, "jobs", question, &list, NULL) : rc;
-    gw_value_unref(question);
+    int rc = gw_dict_set(filter, "state", gw_str("running"));
+    rc = rc == 0 ? gw_dict_set(filter, "limit", gw_i64(NAMES_SAID + 1)) : rc;
+    rc = rc == 0 ? gw_client_query(client, "jobs", filter, &list, NULL) : rc;
+    gw_value_unref(filter);
     if (rc < 0)
         return;
     for (size_t i = 0; i < gw_value_count(list); i++) {

@@ -85,10 +85,10 @@ struct telling {
 static int events_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
 {
     struct telling *telling = arg;
-    struct gw_value *answer, *question = gw_selector_question(task);
+    struct gw_value *answer, *filter = gw_selector_query(task);
     struct gw_error error;
-    int rc = gw_client_query(client, "events", question, &answer, &error);
-    gw_value_unref(question);
+    int rc = gw_client_query(client, "events", filter, &answer, &error);
+    gw_value_unref(filter);
     if (rc < 0)
         return gw_cli_error(&error);
     if (telling->json) {

@@ -10,7 +10,7 @@
 
 static int print_json(const struct gw_selected_task *task, struct gw_value *text)
 {
-    struct gw_value *line = gw_selector_question(task);
+    struct gw_value *line = gw_selector_query(task);
     gw_dict_set(line, "text", gw_value_ref(text));
     int rc = gw_table_json(stdout, line, true);
     gw_value_unref(line);
@@ -20,11 +20,11 @@ static int print_json(const struct gw_selected_task *task, struct gw_value *text
 static int explain_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
 {
     const bool *json = arg;
-    struct gw_value *answer, *question = gw_selector_question(task);
+    struct gw_value *answer, *filter = gw_selector_query(task);
     struct gw_error error;
     const char *text;
-    int rc = gw_client_query(client, "explain", question, &answer, &error);
-    gw_value_unref(question);
+    int rc = gw_client_query(client, "explain", filter, &answer, &error);
+    gw_value_unref(filter);
     if (rc < 0)
         return gw_cli_error(&error);
     rc = gw_value_get_str(answer, &text, &error);

@@ -234,17 +234,17 @@ static int print_tree(const struct gw_value *graph)
 static int draw(struct gw_client *client, const struct gw_selected *job, void *arg)
 {
     const struct drawing *drawing = arg;
-    struct gw_value *question =
-        gw_selector_question(&(struct gw_selected_task){.job = job->job, .whole = true});
+    struct gw_value *filter =
+        gw_selector_query(&(struct gw_selected_task){.job = job->job, .whole = true});
     struct gw_value *graph = NULL;
     struct gw_error error;
     uint32_t limit = drawing->limit                  ? drawing->limit
                      : drawing->dot || drawing->json ? NODES_DOT
                                                      : NODES;
-    int rc = gw_dict_set(question, "limit", gw_i64(limit));
-    rc = rc == 0 ? gw_client_query(client, "graph", question, &graph, &error)
+    int rc = gw_dict_set(filter, "limit", gw_i64(limit));
+    rc = rc == 0 ? gw_client_query(client, "graph", filter, &graph, &error)
                  : gw_error_set(&error, rc, "out of memory");
-    gw_value_unref(question);
+    gw_value_unref(filter);
     if (rc < 0)
         return gw_cli_error(&error);
     if (drawing->json)

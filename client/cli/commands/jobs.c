@@ -188,11 +188,11 @@ static int select_all(struct gw_client *client, const struct shown *shown, struc
     if (rc < 0 || all->count == 0)
         return rc;
     qsort(all->items, all->count, sizeof *all->items, by_number);
-    size_t kept = 1;
+    size_t retained = 1;
     for (size_t i = 1; i < all->count; i++)
-        if (all->items[i].job != all->items[kept - 1].job)
-            all->items[kept++] = all->items[i];
-    all->count = kept;
+        if (all->items[i].job != all->items[retained - 1].job)
+            all->items[retained++] = all->items[i];
+    all->count = retained;
     return 0;
 }
 

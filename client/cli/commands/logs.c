@@ -30,9 +30,9 @@ static void say_cause(const struct gw_value *task)
 static int rank_count(struct gw_client *client, const struct gw_selected_task *task, bool told,
                       uint32_t *ranks, struct gw_error *error)
 {
-    struct gw_value *question = gw_selector_question(task), *answer;
-    int rc = gw_client_query(client, "tasks", question, &answer, error);
-    gw_value_unref(question);
+    struct gw_value *filter = gw_selector_query(task), *answer;
+    int rc = gw_client_query(client, "tasks", filter, &answer, error);
+    gw_value_unref(filter);
     if (rc < 0)
         return rc;
     /* A task of an array that has not started has fewer fields. */
@@ -48,11 +48,11 @@ static int rank_count(struct gw_client *client, const struct gw_selected_task *t
 static int find_try(struct gw_client *client, const struct gw_selected_task *task, uint32_t number,
                     uint64_t *attempt, uint32_t *ranks, struct gw_error *error)
 {
-    struct gw_value *question = gw_selector_question(task), *answer;
+    struct gw_value *filter = gw_selector_query(task), *answer;
     int64_t id = 0;
     bool last = number == UINT32_MAX;
-    int rc = gw_client_query(client, "attempts", question, &answer, error);
-    gw_value_unref(question);
+    int rc = gw_client_query(client, "attempts", filter, &answer, error);
+    gw_value_unref(filter);
     if (rc < 0)
         return rc;
     uint32_t count = (uint32_t)gw_value_count(answer);

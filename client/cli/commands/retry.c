@@ -22,12 +22,12 @@ struct failed {
 static bool is_done(struct gw_client *client, uint64_t job, uint32_t index)
 {
     struct gw_value *answer = NULL;
-    struct gw_value *question =
-        gw_selector_question(&(struct gw_selected_task){.job = job, .index = index});
-    bool done = gw_client_query(client, "tasks", question, &answer, NULL) == 0 &&
+    struct gw_value *filter =
+        gw_selector_query(&(struct gw_selected_task){.job = job, .index = index});
+    bool done = gw_client_query(client, "tasks", filter, &answer, NULL) == 0 &&
                 strcmp(gw_table_text(gw_value_at(answer, 0), "state"), "done") == 0;
     gw_value_unref(answer);
-    gw_value_unref(question);
+    gw_value_unref(filter);
     return done;
 }
 
@@ -56,15 +56,15 @@ static int add(struct gw_client *client, struct failed *failed, uint64_t job, ui
 static int add_some(struct gw_client *client, struct failed *failed, uint64_t job,
                     const char *state, uint32_t *next, struct gw_error *error)
 {
-    struct gw_value *question = gw_dict(), *answer;
-    int rc = gw_dict_set(question, "job", gw_i64((int64_t)job));
+    struct gw_value *filter = gw_dict(), *answer;
+    int rc = gw_dict_set(filter, "job", gw_i64((int64_t)job));
     if (rc == 0)
-        rc = gw_dict_set(question, "state", gw_str(state));
+        rc = gw_dict_set(filter, "state", gw_str(state));
     if (rc == 0)
-        rc = gw_dict_set(question, "from", gw_i64(*next));
-    rc = rc == 0 ? gw_client_query(client, "tasks", question, &answer, error)
+        rc = gw_dict_set(filter, "from", gw_i64(*next));
+    rc = rc == 0 ? gw_client_query(client, "tasks", filter, &answer, error)
                  : gw_error_set(error, rc, "out of memory");
-    gw_value_unref(question);
+    gw_value_unref(filter);
     if (rc < 0)
         return rc;
     *next = UINT32_MAX;

@@ -103,22 +103,21 @@ static int ask(struct gw_client *client, const struct shown *shown, struct gw_va
                struct gw_error *error)
 {
     struct gw_selected_task task;
-    struct gw_value *question;
+    struct gw_value *filter;
     int rc = shown->job ? gw_selector_task(client, shown->job, &task, error) : 0;
     if (rc < 0)
         return rc;
-    question = shown->job ? gw_selector_question(&task) : gw_dict();
-    rc = shown->state ? gw_dict_set(question, "state", gw_str(shown->state)) : 0;
+    filter = shown->job ? gw_selector_query(&task) : gw_dict();
+    rc = shown->state ? gw_dict_set(filter, "state", gw_str(shown->state)) : 0;
     if (rc == 0 && shown->results)
-        rc = gw_dict_set(question, "results", gw_bool(true));
+        rc = gw_dict_set(filter, "results", gw_bool(true));
     if (rc == 0 && !shown->all)
-        rc = gw_dict_set(question, "limit",
+        rc = gw_dict_set(filter, "limit",
                          gw_i64((int64_t)shown->limit +
                                 1)); /* one more than the limit, to see whether there are more */
-    rc = rc == 0
-             ? gw_client_query(client, shown->job ? "tasks" : "running", question, answer, error)
-             : gw_error_set(error, rc, "out of memory");
-    gw_value_unref(question);
+    rc = rc == 0 ? gw_client_query(client, shown->job ? "tasks" : "running", filter, answer, error)
+                 : gw_error_set(error, rc, "out of memory");
+    gw_value_unref(filter);
     return rc;
 }
 

@@ -423,7 +423,7 @@ int gw_cli_up(int argc, char **argv)
         .peers = daemon.peers,
         .resources = daemon.resources,
         .file_cache_bytes = daemon.file_cache_bytes,
-        .keep_files_bytes = daemon.keep_files_bytes,
+        .retained_bytes_max = daemon.retained_bytes_max,
         .transfer_bytes_max = daemon.transfer_bytes_max,
         .log_max_bytes = daemon.log_max_bytes,
         .orphan_given = daemon.orphan_ns != UINT64_MAX,
@@ -433,7 +433,7 @@ int gw_cli_up(int argc, char **argv)
         .state = scheduler.state,
         .accept_loss = scheduler.accept_loss,
         .idle_stop_s = gw_scheduler_options_idle_stop_s(&scheduler),
-        .pure_keep_bytes = scheduler.pure_keep_bytes,
+        .pure_bytes_max = scheduler.pure_bytes_max,
         .scatter_memory_bytes = scheduler.scatter_memory_bytes,
     };
     exit_code = run(&cluster, &daemon.memory, &far, json);

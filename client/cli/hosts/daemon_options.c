@@ -14,7 +14,7 @@ struct gw_option *gw_daemon_options_table(struct gw_daemon_options *options)
          "size of the cache of shipped files (default: 4G):\n"
          "the scheduler has those of all jobs, a worker\n"
          "those that it used last"},
-        {"keep-files", 0, GW_OPTION_ROOM, &options->keep_files_bytes, "SIZE",
+        {"keep-files", 0, GW_OPTION_ROOM, &options->retained_bytes_max, "SIZE",
          "size of the files that each worker stores for\n"
          "`gangway get`, left by tasks with --ship (default:\n"
          "4G; 0: store nothing)"},
@@ -55,8 +55,8 @@ void gw_daemon_options_add(const struct gw_daemon_options *options, struct gw_ar
         gw_argv_add_number(argv, "--slots", options->slots);
     if (options->file_cache_bytes)
         gw_argv_add_number(argv, "--file-cache", options->file_cache_bytes);
-    if (options->keep_files_bytes)
-        gw_argv_add_number(argv, "--keep-files", options->keep_files_bytes);
+    if (options->retained_bytes_max)
+        gw_argv_add_number(argv, "--keep-files", options->retained_bytes_max);
     if (options->transfer_bytes_max)
         gw_argv_add_number(argv, "--checkpoint-max", options->transfer_bytes_max);
     if (options->log_max_bytes)

@@ -15,7 +15,7 @@ enum {
 struct gw_daemon_options {
     const char *peers, *resources; /* each command defines its own rows for these and for `slots` */
     uint32_t slots;
-    uint64_t file_cache_bytes, keep_files_bytes, transfer_bytes_max, log_max_bytes;
+    uint64_t file_cache_bytes, retained_bytes_max, transfer_bytes_max, log_max_bytes;
     uint64_t orphan_ns; /* UINT64_MAX: not given */
     struct gw_memory_options memory;
     char memory_text[GW_MEMORY_LINES_TEXT_BYTES];

@@ -10,7 +10,7 @@ enum { GW_SCHEDULER_OPTIONS = 7 }; /* number of options */
 struct gw_scheduler_options {
     const char *listen, *tokens, *state;
     bool accept_loss;
-    uint64_t idle_stop_ns, pure_keep_bytes, scatter_memory_bytes;
+    uint64_t idle_stop_ns, pure_bytes_max, scatter_memory_bytes;
     struct gw_option rows[GW_SCHEDULER_OPTIONS + 1];
 };
 

@@ -75,15 +75,15 @@ static void drop_all(const char *path)
  */
 static void tidy(const char *path, int lock_fd)
 {
-    static const char *const kept[] = {"checkpoints", "logs", "work"};
+    static const char *const retained[] = {"checkpoints", "logs", "work"};
     static const char *const shipped[] = {"programs", "files", "blobs"};
     char part[ROOM];
     struct contents contents = {0};
     struct stat status;
     if (fstat(lock_fd, &status) == 0)
         contents.used = status.st_mtim.tv_sec;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        look_into(&contents, path, kept[i]);
+    for (size_t i = 0; i < sizeof retained / sizeof *retained; i++)
+        look_into(&contents, path, retained[i]);
     const bool old = time(NULL) - contents.used > (time_t)GW_STALE_DIRS_DAYS * 24 * 3600;
     if (contents.jobs && old)
         gw_cli_message("gangway worker: removing %s, with output and checkpoints: no worker has "

@@ -453,15 +453,15 @@ static void show_graph(struct gw_bulk *bulk)
  * before they started. */
 static void ask_failed(struct gw_bulk *bulk)
 {
-    struct gw_value *question =
-        gw_selector_question(&(struct gw_selected_task){.job = bulk->job, .whole = true});
+    struct gw_value *filter =
+        gw_selector_query(&(struct gw_selected_task){.job = bulk->job, .whole = true});
     struct gw_value *answer;
-    if (gw_client_query(bulk->client, "job", question, &answer, NULL) == 0) {
+    if (gw_client_query(bulk->client, "job", filter, &answer, NULL) == 0) {
         bulk->failed =
             (size_t)(gw_table_number(answer, "failed") + gw_table_number(answer, "cancelled"));
         gw_value_unref(answer);
     }
-    gw_value_unref(question);
+    gw_value_unref(filter);
 }
 
 int gw_bulk_run(struct gw_bulk *bulk)

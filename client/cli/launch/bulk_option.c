@@ -63,7 +63,7 @@ static const struct key {
     {"ship", FILES, AT(files)},
     {"ranks", COUNT, AT(ranks)},
     {"min-ranks", COUNT, AT(min_ranks)},
-    {"full-wait", DELAY, AT(full_wait_ns)},
+    {"full-size-timeout", DELAY, AT(full_size_timeout_ns)},
     {"per-node", COUNT, AT(ranks_per_node)},
     {"spread", FLAG, AT(spread)},
 #undef AT

@@ -186,14 +186,14 @@ static int fetch_written(struct gw_console_options *console, const char *into,
 static int find_ranks(struct gw_client *client, const struct gw_selected_task *task,
                       uint32_t *ranks, struct gw_error *error)
 {
-    struct gw_value *question = gw_dict(), *list = NULL;
+    struct gw_value *filter = gw_dict(), *list = NULL;
     int64_t found = 0;
-    int rc = gw_dict_set(question, "job", gw_i64((int64_t)task->job));
+    int rc = gw_dict_set(filter, "job", gw_i64((int64_t)task->job));
     if (rc == 0)
-        rc = gw_dict_set(question, "index", gw_i64(task->index));
-    rc = rc == 0 ? gw_client_query(client, "tasks", question, &list, error)
+        rc = gw_dict_set(filter, "index", gw_i64(task->index));
+    rc = rc == 0 ? gw_client_query(client, "tasks", filter, &list, error)
                  : gw_error_set(error, rc, "out of memory");
-    gw_value_unref(question);
+    gw_value_unref(filter);
     if (rc < 0)
         return rc;
     const struct gw_value *row = gw_value_at(list, 0);

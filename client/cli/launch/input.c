@@ -20,7 +20,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 64 << 10, KEPT_BYTES = 1 << 20 };
+enum { PIECE_BYTES = 64 << 10, BUFFERED_BYTES = 1 << 20 };
 #define AGAIN_NS (50 * GW_NS_PER_MS)
 
 struct gw_input {
@@ -33,7 +33,7 @@ struct gw_input {
     uint64_t bytes; /* number of bytes read so far */
     bool ended;     /* the end of the input was read */
     bool lost;      /* another attempt needs input that cannot be read again */
-    char *kept;     /* the first KEPT_BYTES of an input that is not a file */
+    char *buffered; /* the first BUFFERED_BYTES of an input that is not a file */
     char *piece;
     pthread_t thread;
 };
@@ -101,9 +101,9 @@ static ssize_t read_piece(struct gw_input *input)
         gw_cli_message("gangway: cannot read standard input: %s", strerror(errno));
     if (got <= 0)
         return 0;
-    if (input->kept && input->bytes < KEPT_BYTES) {
-        uint64_t room = KEPT_BYTES - input->bytes;
-        memcpy(input->kept + input->bytes, input->piece,
+    if (input->buffered && input->bytes < BUFFERED_BYTES) {
+        uint64_t room = BUFFERED_BYTES - input->bytes;
+        memcpy(input->buffered + input->bytes, input->piece,
                (uint64_t)got < room ? (size_t)got : (size_t)room);
     }
     input->bytes += (uint64_t)got;
@@ -123,7 +123,7 @@ static bool rewind_input(struct gw_input *input)
         input->ended = false;
         return true;
     }
-    return input->kept && input->bytes <= KEPT_BYTES;
+    return input->buffered && input->bytes <= BUFFERED_BYTES;
 }
 
 /* Reads from the tunnel until the attempt has ended. */
@@ -152,8 +152,8 @@ static void *watch_thread(void *arg)
 static int bring_all(struct gw_input *input, struct gw_tunnel *tunnel)
 {
     int rc = 0;
-    if (input->kept && input->bytes > 0)
-        rc = gw_tunnel_write(tunnel, input->kept, (size_t)input->bytes, NULL);
+    if (input->buffered && input->bytes > 0)
+        rc = gw_tunnel_write(tunnel, input->buffered, (size_t)input->bytes, NULL);
     while (rc == 0 && !input->ended) {
         ssize_t bytes = wait_readable(input) ? read_piece(input) : -1;
         if (bytes < 0)
@@ -252,15 +252,15 @@ int gw_input_open(struct gw_client *client, struct gw_future *future, int fd, st
                                .start = file ? lseek(fd, 0, SEEK_CUR) : -1,
                                .piece = malloc(PIECE_BYTES)};
     if (input->start < 0)
-        input->kept = malloc(KEPT_BYTES);
+        input->buffered = malloc(BUFFERED_BYTES);
     if (input->stop_fd < 0 || input->over_fd < 0 || !input->piece ||
-        (input->start < 0 && !input->kept) ||
+        (input->start < 0 && !input->buffered) ||
         pthread_create(&input->thread, NULL, input_thread, input) != 0) {
         if (input->stop_fd >= 0)
             close(input->stop_fd);
         if (input->over_fd >= 0)
             close(input->over_fd);
-        free(input->kept);
+        free(input->buffered);
         free(input->piece);
         free(input);
         return GW_ENOMEM;
@@ -278,7 +278,7 @@ bool gw_input_close(struct gw_input *input)
     bool lost = input->lost;
     close(input->stop_fd);
     close(input->over_fd);
-    free(input->kept);
+    free(input->buffered);
     free(input->piece);
     free(input);
     return lost;

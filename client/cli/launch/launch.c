@@ -407,7 +407,7 @@ enum {
 
 /* Fetches the checkpoints before the job ends, because the cluster then removes them, or prints
  * that they will be lost. Returns the exit code. */
-static int keep_checkpoint(const struct launch *launch, int exit_code)
+static int checkpoint_exit_code(const struct launch *launch, int exit_code)
 {
     const struct gw_launch_options *typed = &launch->options;
     const size_t tasks = launch->bulk ? gw_bulk_tasks(launch->bulk) : 1;
@@ -462,7 +462,7 @@ static int attend(struct launch *launch)
                                  : foreground(launch);
     if (told)
         gw_patience_deinit(&patience);
-    return keep_checkpoint(launch, exit_code);
+    return checkpoint_exit_code(launch, exit_code);
 }
 
 int gw_launch_main(bool gang, int argc, char **argv)

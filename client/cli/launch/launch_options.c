@@ -123,8 +123,8 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
          "exact number of ranks on each host"},
         {"min-ranks", 0, GW_OPTION_U32, &task->min_ranks, "M",
          "start with at least M ranks if a host is lost or\n"
-         "--full-wait is over, and grow later"},
-        {"full-wait", 0, GW_OPTION_DELAY, &task->full_wait_ns, "TIME",
+         "--full-size-timeout is over, and grow later"},
+        {"full-size-timeout", 0, GW_OPTION_DELAY, &task->full_size_timeout_ns, "TIME",
          "time to wait for room for all ranks before the\n"
          "gang starts with fewer (default: 30s)"},
         {"mpi", 0, GW_OPTION_TEXT, &launch->mpi, "none",
@@ -537,7 +537,7 @@ void gw_launch_options_deinit(struct gw_launch_options *options)
 
 int gw_launch_options_env(const struct gw_launch_options *options, const char ***env)
 {
-    size_t count = 0, kept = 0;
+    size_t count = 0, retained = 0;
     *env = NULL;
     if (options->env.count == 0 && !options->wrap.variable && !options->mpi)
         return 0;
@@ -553,14 +553,14 @@ int gw_launch_options_env(const struct gw_launch_options *options, const char **
             stays = stays && strncmp(environ[i], options->env.items[k], length) != 0;
         }
         if (stays)
-            made[kept++] = environ[i];
+            made[retained++] = environ[i];
     }
     if (options->mpi) /* before the variables of --env, which are counted from the end */
-        made[kept++] = "GANGWAY_MPI=none";
+        made[retained++] = "GANGWAY_MPI=none";
     for (size_t k = 0; k < options->env.count; k++)
-        made[kept++] = options->env.items[k];
+        made[retained++] = options->env.items[k];
     if (options->wrap.variable)
-        made[kept++] = options->wrap.variable;
+        made[retained++] = options->wrap.variable;
     *env = made;
     return 0;
 }

@@ -191,8 +191,8 @@ bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
         task->ranks_per_node = task->ranks;
     task->spread = nodes->spread &&
                    !by_number; /* --nodes and --per-node already say how far the ranks are spread */
-    if (task->full_wait_ns && !task->min_ranks)
-        return refuse("--full-wait needs --min-ranks M");
+    if (task->full_size_timeout_ns && !task->min_ranks)
+        return refuse("--full-size-timeout needs --min-ranks M");
     if (task->min_ranks > task->ranks)
         return refuse("--min-ranks %u: the gang has only %u ranks (-n)", task->min_ranks,
                       task->ranks);

@@ -12,11 +12,11 @@ enum { PATIENCE_MS = 2000 };
 
 static struct gw_value *ask(struct gw_patience *patience, const char *what)
 {
-    struct gw_value *answer = NULL, *question = gw_selector_question(&(struct gw_selected_task){
+    struct gw_value *answer = NULL, *filter = gw_selector_query(&(struct gw_selected_task){
                                         .job = patience->job, .whole = true});
-    if (question)
-        (void)gw_client_query(patience->client, what, question, &answer, NULL);
-    gw_value_unref(question);
+    if (filter)
+        (void)gw_client_query(patience->client, what, filter, &answer, NULL);
+    gw_value_unref(filter);
     return answer;
 }
 

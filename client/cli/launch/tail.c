@@ -267,11 +267,11 @@ static void print_why(const char *why)
 
 static struct gw_value *ask(const struct gw_tail_options *options, const char *what)
 {
-    struct gw_value *answer = NULL, *question = gw_selector_question(&(struct gw_selected_task){
+    struct gw_value *answer = NULL, *filter = gw_selector_query(&(struct gw_selected_task){
                                         .job = options->job, .index = options->index});
-    if (question)
-        (void)gw_client_query(options->client, what, question, &answer, NULL);
-    gw_value_unref(question);
+    if (filter)
+        (void)gw_client_query(options->client, what, filter, &answer, NULL);
+    gw_value_unref(filter);
     return answer;
 }
 
@@ -304,7 +304,7 @@ static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
     pthread_mutex_unlock(&stream->lock);
 }
 
-static void keep_note(struct gw_tail *stream, const struct gw_log_chunk *chunk)
+static void copy_note(struct gw_tail *stream, const struct gw_log_chunk *chunk)
 {
     if (!*chunk->note)
         return;
@@ -421,7 +421,7 @@ static int read_attempt(struct reader *reader, struct gw_log_request *request, u
         feed(reader, data, bytes);
         flush(reader);
         gw_value_unref(chunk.data);
-        keep_note(reader->stream, &chunk);
+        copy_note(reader->stream, &chunk);
         request->attempt = chunk.attempt;
         request->offset = chunk.next_offset;
         if (chunk.end || (bytes == 0 && chunk.left_out == 0 && !request->follow))

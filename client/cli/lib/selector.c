@@ -41,13 +41,13 @@ static int by_number(const void *a, const void *b)
 /* Sorts the jobs by number and removes duplicates. */
 static void put_in_order(struct gw_selector *selector)
 {
-    size_t kept = 0;
+    size_t retained = 0;
     if (selector->count > 0)
         qsort(selector->items, selector->count, sizeof *selector->items, by_number);
     for (size_t i = 0; i < selector->count; i++)
-        if (kept == 0 || selector->items[kept - 1].job != selector->items[i].job)
-            selector->items[kept++] = selector->items[i];
-    selector->count = kept;
+        if (retained == 0 || selector->items[retained - 1].job != selector->items[i].job)
+            selector->items[retained++] = selector->items[i];
+    selector->count = retained;
 }
 
 /* -- Queries ------------------------------------------------------------------------------------
@@ -300,14 +300,14 @@ int gw_selector_task_check(const char *text, struct gw_error *error)
 static int find_named(struct gw_client *client, const char *name, struct gw_selected_task *task,
                       struct gw_error *error)
 {
-    struct gw_value *question = gw_dict(), *answer;
+    struct gw_value *filter = gw_dict(), *answer;
     int64_t index = 0;
-    int rc = gw_dict_set(question, "job", gw_i64((int64_t)task->job));
+    int rc = gw_dict_set(filter, "job", gw_i64((int64_t)task->job));
     if (rc == 0)
-        rc = gw_dict_set(question, "name", gw_str(name));
-    rc = rc == 0 ? gw_client_query(client, "tasks", question, &answer, error)
+        rc = gw_dict_set(filter, "name", gw_str(name));
+    rc = rc == 0 ? gw_client_query(client, "tasks", filter, &answer, error)
                  : gw_error_set(error, rc, "out of memory");
-    gw_value_unref(question);
+    gw_value_unref(filter);
     if (rc < 0)
         return rc;
     rc = gw_value_get_i64(gw_value_find(gw_value_at(answer, 0), "index"), &index, error);
@@ -339,15 +339,15 @@ int gw_selector_task(struct gw_client *client, const char *text, struct gw_selec
     return rc;
 }
 
-struct gw_value *gw_selector_question(const struct gw_selected_task *task)
+struct gw_value *gw_selector_query(const struct gw_selected_task *task)
 {
-    struct gw_value *question = gw_dict();
-    int rc = gw_dict_set(question, "job", gw_i64((int64_t)task->job));
+    struct gw_value *filter = gw_dict();
+    int rc = gw_dict_set(filter, "job", gw_i64((int64_t)task->job));
     if (rc == 0 && !task->whole)
-        rc = gw_dict_set(question, "index", gw_i64(task->index));
+        rc = gw_dict_set(filter, "index", gw_i64(task->index));
     if (rc == 0)
-        return question;
-    gw_value_unref(question);
+        return filter;
+    gw_value_unref(filter);
     return NULL;
 }
 

@@ -74,9 +74,9 @@ int gw_selector_task_check(const char *text, struct gw_error *error);
 int gw_selector_task(struct gw_client *client, const char *text, struct gw_selected_task *task,
                      struct gw_error *error);
 
-/* gw_selector_question makes the arguments of a query about a task or a job. Returns NULL if out of
+/* gw_selector_query makes the arguments of a query about a task or a job. Returns NULL if out of
  * memory. */
-struct gw_value *gw_selector_question(const struct gw_selected_task *task);
+struct gw_value *gw_selector_query(const struct gw_selected_task *task);
 
 /* A subcommand whose arguments select jobs. `each` is called for every job, prints the output, and
  * returns an exit code. The subcommand exits with the first exit code that is not 0. */

@@ -113,9 +113,10 @@ struct gw_task_options {
     uint32_t min_ranks; /* for an elastic gang: the smallest number of ranks with which an
                            attempt may start; 0: an attempt always has `ranks` ranks; see
                            "Elastic gangs" below */
-    uint64_t full_wait_ns; /* with min_ranks: how long the gang waits for room for all `ranks`
-                              ranks before it starts with fewer; 0: 30 s; GW_FOREVER: without
-                              limit, if the cluster has enough resources but other tasks use them */
+    uint64_t
+        full_size_timeout_ns; /* with min_ranks: how long the gang waits for room for all `ranks`
+                         ranks before it starts with fewer; 0: 30 s; GW_FOREVER: without
+                         limit, if the cluster has enough resources but other tasks use them */
     bool unbound; /* for a task with GPUs: true: its processes may run on all CPUs of the worker;
                      false: only on the CPUs near their GPUs */
 };
@@ -157,10 +158,10 @@ struct gw_task_options {
  * any number of ranks. The world size and the other variables in a rank's environment are those of
  * the attempt.
  *
- * The gang waits full_wait_ns for enough resources for all ranks, and resources are reserved as for
- * any gang. A further attempt does not wait if the missing resources are gone and not merely in
- * use: a host was lost, or takes no ranks for a longer time. When there are resources for more
- * ranks again, a gang of functions gets GW_PAUSE on all ranks, at the step after its next
+ * The gang waits full_size_timeout_ns for enough resources for all ranks, and resources are
+ * reserved as for any gang. A further attempt does not wait if the missing resources are gone and
+ * not merely in use: a host was lost, or takes no ranks for a longer time. When there are resources
+ * for more ranks again, a gang of functions gets GW_PAUSE on all ranks, at the step after its next
  * gw_checkpoint_save, and starts again from there with more ranks; this does not count against any
  * budget. A gang of commands gets more ranks only when it is started again (gw_job_restart,
  * `gangway restart`), because Gangway does not know when a command has saved its state. A gang

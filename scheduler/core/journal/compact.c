@@ -24,7 +24,7 @@ struct row {
     uint64_t worker; /* incarnation; 0: not about a worker */
 };
 
-enum { HEADER_BYTES = 6, FORGOTTEN = 1, KEPT = 2 };
+enum { HEADER_BYTES = 6, FORGOTTEN = 1, RETAINED = 2 };
 
 /* Reads the fact at offset `at`. Returns false at the end of the buffer or if the bytes are not a
  * valid fact. */
@@ -73,12 +73,12 @@ static bool has_left(const struct compaction *compaction, const struct row *row,
                            !gw_map_get(&compaction->workers, row->worker, &joined) || joined != at);
 }
 
-static void keep_named(uint64_t job, void *arg)
+static void retain_named(uint64_t job, void *arg)
 {
     struct compaction *compaction = arg;
     if (!is_dropped(compaction, job))
         return;
-    GW_MUST(gw_map_put(&compaction->jobs, job, KEPT));
+    GW_MUST(gw_map_put(&compaction->jobs, job, RETAINED));
     compaction->changed = true;
 }
 
@@ -100,14 +100,14 @@ static struct gw_bin content_of(const struct row *row)
 }
 
 /* Mark phase: every job that stays in the journal keeps the jobs that it names, transitively. */
-static void keep_needed(struct compaction *compaction, const struct gw_buffer *facts)
+static void retain_needed(struct compaction *compaction, const struct gw_buffer *facts)
 {
     struct row row;
     do {
         compaction->changed = false;
         EACH_ROW(facts, at, row)
         if (row.type == GW_FACT_job_accepted && !is_dropped(compaction, row.job))
-            gw_sched_content_jobs(content_of(&row), keep_named, compaction);
+            gw_sched_content_jobs(content_of(&row), retain_named, compaction);
     } while (compaction->changed);
 }
 
@@ -132,7 +132,7 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
     }
     int rc = end == facts->size ? 0 : GW_ECORRUPT;
     if (rc == 0)
-        keep_needed(&compaction, facts);
+        retain_needed(&compaction, facts);
     for (size_t at = 0; rc == 0 && row_at(facts, at, &row); at += row.bytes) {
         bool old = (row.type == GW_FACT_term && at != term) ||
                    (row.type == GW_FACT_job_ids && at != ids) || is_dropped(&compaction, row.job) ||

@@ -178,7 +178,7 @@ static void dump_place(const struct gw_checkpoint_place *place, struct gw_buffer
     gw_fact_log_put_U64(out, place->incarnation);
     gw_fact_log_put_STR(out, place->host);
     gw_fact_log_put_STR(out, place->name);
-    gw_fact_log_put_U32(out, (uint32_t)place->kept << 1 | place->gone);
+    gw_fact_log_put_U32(out, (uint32_t)place->is_copy << 1 | place->gone);
 }
 
 static void dump_task(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,

@@ -130,15 +130,15 @@ static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
         return;
     const struct gw_checkpoint_source source = gw_sched_checkpoint_source(sched, record);
     const struct gw_worker *asked = source.worker;
-    const bool kept = message->copy != 0;
-    if (!asked || asked->id != message->worker || source.place->kept != kept)
+    const bool is_copy = message->copy != 0;
+    if (!asked || asked->id != message->worker || source.place->is_copy != is_copy)
         return;
     /* The worker may be a successor of the recorded one that uses the same folder. */
     const bool other = !gw_sched_checkpoint_is_at(source.place, asked);
-    uint32_t places = kept ? 1U << GW_CHECKPOINT_COPY : 0;
-    if (!kept && (other || gw_sched_checkpoint_is_at(&record->home, asked)))
+    uint32_t places = is_copy ? 1U << GW_CHECKPOINT_COPY : 0;
+    if (!is_copy && (other || gw_sched_checkpoint_is_at(&record->home, asked)))
         places |= 1U << GW_CHECKPOINT_HOME;
-    if (!kept && (other || gw_sched_checkpoint_is_at(&record->saver, asked)))
+    if (!is_copy && (other || gw_sched_checkpoint_is_at(&record->saver, asked)))
         places |= 1U << GW_CHECKPOINT_SAVED;
     GW_FACT(sched, checkpoint_absent, .at = gang->job, .job = gang->job->id, .index = gang->index,
             .places = places, .worker = asked->id, .host = asked->host, .text = message->text);
@@ -241,7 +241,7 @@ static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
         (!command && !record->attempt))
         return false;
     const struct gw_checkpoint_source source = gw_sched_checkpoint_source(sched, record);
-    if (source.worker != leaving || (!source.place->kept && is_copied(sched, record, command)))
+    if (source.worker != leaving || (!source.place->is_copy && is_copied(sched, record, command)))
         return false;
     /* The checkpoint is in use: the next attempt of the gang or a copying worker fetches it. */
     if (gw_sched_gang_of(sched, job, row) || (busy && busy->state == GW_WORKER_READY))
@@ -259,7 +259,7 @@ static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
             .step = source.place->step,
             .commands = command,
             .worker = leaving->id,
-            .copy = source.place->kept,
+            .copy = source.place->is_copy,
         };
     return true;
 }

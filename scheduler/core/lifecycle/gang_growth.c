@@ -18,7 +18,7 @@ static uint32_t ranks_of(const struct gw_gang_attempt *gang, const struct gw_wor
 /* Returns how many ranks the gang would have if it started again now. Its own slots would then be
  * free. Returns 0 if the gang might not get them. */
 static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
-                           const struct gw_shape *shape)
+                           const struct gw_resource_class *shape)
 {
     struct gw_gang_sum sum = {.shape = shape};
     /* Another gang may take the free room, or workers that cannot connect may limit it. */
@@ -51,7 +51,8 @@ static void end_to_grow(struct gw_sched *sched, struct gw_gang_attempt *gang,
 static bool ran_long(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                      const struct gw_spec *spec)
 {
-    return sched->now_ns - gang->went_ns >= GW_GROWS_AFTER_WAITS * spec->shape->full_wait_ns;
+    return sched->now_ns - gang->went_ns >=
+           GW_GROWS_AFTER_WAITS * spec->shape->full_size_timeout_ns;
 }
 
 void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_attempt *gang)

@@ -61,11 +61,12 @@ static void go(struct gw_sched *sched, struct gw_gang_attempt *gang)
             continue;
         last = worker;
         struct gw_message *message =
-            gang->token ? gw_sched_send_with(sched, worker->remote, GW_MESSAGE_gang_go, gang->token)
-                        : gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_go);
-        message->gang_go.attempt = gang->id;
-        message->gang_go.info = info;
-        message->gang_go.doors = doors;
+            gang->token
+                ? gw_sched_send_with(sched, worker->remote, GW_MESSAGE_gang_start, gang->token)
+                : gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_start);
+        message->gang_start.attempt = gang->id;
+        message->gang_start.info = info;
+        message->gang_start.doors = doors;
     }
 }
 
@@ -82,7 +83,7 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
     uint64_t token = 0;
     if (ready->rank == 0 && sched->step.event->token_count > 0) {
         token = sched->step.event->tokens[0];
-        sched->step.tokens_kept = sched->step.event->token_count == 1;
+        sched->step.tokens_retained = sched->step.event->token_count == 1;
     }
     gw_sched_gang_rank_ready(gang, ready->rank, ready->info, token, door);
     if (ready->rank == 0)

@@ -21,12 +21,12 @@
 
 /* Returns the progress of a rank as a number. A rank that has left a collective is ahead of a rank
  * that is still in it. */
-static uint64_t place_of(const struct gw_standing *rank)
+static uint64_t place_of(const struct gw_rank_state *rank)
 {
     return rank->begun * 2 + (*rank->operation ? 0 : 1);
 }
 
-static void say_place(struct gw_text *text, const struct gw_standing *rank)
+static void say_place(struct gw_text *text, const struct gw_rank_state *rank)
 {
     if (rank->stopped)
         gw_text_say(text, "stopped (SIGSTOP, or a job control signal)");
@@ -45,7 +45,7 @@ struct view {
     uint32_t furthest; /* rank with the most progress, not stopped if possible */
 };
 
-static struct view view_of(const struct gw_standing *ranks, uint32_t count)
+static struct view view_of(const struct gw_rank_state *ranks, uint32_t count)
 {
     struct view view = {.least = UINT64_MAX};
     for (uint32_t i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ static struct view view_of(const struct gw_standing *ranks, uint32_t count)
 }
 
 /* Returns true if the rank is one of those that hang. */
-static bool hangs(const struct view *view, const struct gw_standing *rank)
+static bool hangs(const struct view *view, const struct gw_rank_state *rank)
 {
     return view->any_stopped ? rank->stopped : place_of(rank) == view->least;
 }
@@ -82,7 +82,7 @@ static void say_more(struct gw_text *text, uint32_t said)
         gw_text_say(text, " and %u more", said - NAMED_MAX);
 }
 
-bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *to,
+bool gw_sched_hang_text(const struct gw_rank_state *ranks, uint32_t count, char *to,
                         size_t text_bytes, uint32_t *named)
 {
     uint32_t first = GW_NO_INDEX, said = 0;
@@ -115,13 +115,14 @@ struct line {
     bool hangs;
 };
 
-static bool is_of(const struct line *line, const struct view *view, const struct gw_standing *rank)
+static bool is_of(const struct line *line, const struct view *view,
+                  const struct gw_rank_state *rank)
 {
     return rank->stack && hangs(view, rank) == line->hangs && strcmp(rank->stack, line->stack) == 0;
 }
 
-static uint32_t find_lines(const struct gw_standing *ranks, uint32_t count, const struct view *view,
-                           struct line lines[static GW_HANG_LINES_MAX])
+static uint32_t find_lines(const struct gw_rank_state *ranks, uint32_t count,
+                           const struct view *view, struct line lines[static GW_HANG_LINES_MAX])
 {
     uint32_t found = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -137,7 +138,7 @@ static uint32_t find_lines(const struct gw_standing *ranks, uint32_t count, cons
     return found;
 }
 
-void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char *to,
+void gw_sched_hang_stacks(const struct gw_rank_state *ranks, uint32_t count, char *to,
                           size_t text_bytes)
 {
     struct line lines[GW_HANG_LINES_MAX];
@@ -165,7 +166,7 @@ void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char 
 
 /* Returns the number of living ranks and fills `ranks`, if none of them moves. Returns 0 if a rank
  * moves. */
-static uint32_t all_still(const struct gw_gang_attempt *gang, struct gw_standing *ranks)
+static uint32_t all_still(const struct gw_gang_attempt *gang, struct gw_rank_state *ranks)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < gang->count; i++) {
@@ -175,7 +176,7 @@ static uint32_t all_still(const struct gw_gang_attempt *gang, struct gw_standing
         if (!rank->still)
             return 0;
         ranks[count++] =
-            (struct gw_standing){i, rank->begun, rank->operation, rank->stopped, rank->stack};
+            (struct gw_rank_state){i, rank->begun, rank->operation, rank->stopped, rank->stack};
     }
     return count;
 }
@@ -205,7 +206,7 @@ static bool all_seen(struct gw_sched *sched, struct gw_gang_attempt *gang, bool 
 
 static void end_if_hung(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
-    struct gw_standing *ranks =
+    struct gw_rank_state *ranks =
         gw_arena_alloc(&sched->step.effects->arena, gang->count * sizeof *ranks);
     GW_MUST_PTR(ranks);
     uint32_t count = all_still(gang, ranks), named = 0;

@@ -25,7 +25,7 @@ void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_attempt *gang
 uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, size_t stacks_bytes);
 
 /* The progress of one rank. */
-struct gw_standing {
+struct gw_rank_state {
     uint32_t rank;
     uint64_t begun;        /* number of collectives that the rank has called */
     const char *operation; /* collective in which the rank is, or "" */
@@ -36,7 +36,7 @@ struct gw_standing {
 /* gw_sched_hang_text writes which ranks hang and where the other ranks are. *named is the first
  * rank that hangs. Returns false if no rank hangs: all ranks are at the same place, or none waits
  * in a collective. */
-bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *text,
+bool gw_sched_hang_text(const struct gw_rank_state *ranks, uint32_t count, char *text,
                         size_t text_bytes, uint32_t *named);
 
 /* The largest number of lines that gw_sched_hang_stacks writes. */
@@ -45,7 +45,7 @@ enum { GW_HANG_LINES_MAX = 8 };
 /* gw_sched_hang_stacks writes where the processes of the ranks are. Ranks with the same stack share
  * a line, and the ranks that hang come first. It writes at most GW_HANG_LINES_MAX lines, and only
  * whole lines that fit. */
-void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char *text,
+void gw_sched_hang_stacks(const struct gw_rank_state *ranks, uint32_t count, char *text,
                           size_t text_bytes);
 
 /* gw_sched_hang_explain appends a sentence to `text` if no rank of a gang of commands has used CPU

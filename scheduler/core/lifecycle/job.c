@@ -86,7 +86,7 @@ void gw_sched_jobs_settle(struct gw_sched *sched)
         struct gw_job *job = sched->ending.items[i];
         if (job->state != GW_JOB_RUNNING || job->unfinished > 0)
             continue;
-        gw_job_usage_keep(sched, job);
+        gw_job_usage_record(sched, job);
         GW_FACT(sched, job_ended, .at = job, .job = job->id, .wall_ns = sched->wall_ns);
         if (job->detached)
             gw_sched_notify_announce(sched, job, 0, GW_ANNOUNCE_JOB, sched->facts + 1);

@@ -31,7 +31,7 @@ void gw_sched_task_end_cancelled(struct gw_sched *sched, struct gw_job *job, uin
         gw_sched_task_requeue(sched, job, row);
         return;
     }
-    gw_sched_places_keep(sched, job, row);
+    gw_sched_places_record(sched, job, row);
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_CANCELLED,
             .code = GW_ECANCELLED, .attempt = job->tasks.attempt[row], .text = "cancelled");
     gw_sched_notify_task(sched, job, row);
@@ -289,7 +289,7 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
     add_stopped(sched, job, row, text, sizeof text);
     const struct gw_end *end = task_end->end;
     int32_t exit_code = end->signal ? 128 + end->signal : end->exit_code;
-    gw_sched_places_keep(sched, job, row);
+    gw_sched_places_record(sched, job, row);
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
             .code = code_of(end->outcome), .exit_code = exit_code, .attempt = task_end->attempt,
             .text = text);
@@ -351,7 +351,7 @@ bool gw_sched_task_end_actor_well(struct gw_sched *sched, struct gw_job *job)
 void gw_sched_task_end_done(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                             const struct gw_results *results)
 {
-    gw_sched_places_keep(sched, job, row);
+    gw_sched_places_record(sched, job, row);
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_DONE,
             .attempt = job->tasks.attempt[row], .text = "", .results = *results);
     gw_sched_notify_task(sched, job, row);

@@ -148,7 +148,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         .peer = ended->peer,
     };
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
-    const struct gw_shape *shape =
+    const struct gw_resource_class *shape =
         attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]].shape;
     /* The task fails for good if no other worker can be expected to fetch its files. */
     if (end.outcome == GW_OUTCOME_FILES &&

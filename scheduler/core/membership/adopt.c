@@ -42,7 +42,7 @@ static bool world_is_well(const struct gw_msg_spec *spec, const struct gw_late_t
 
 static bool gpus_are_well(const struct gw_late_told *claim)
 {
-    const struct gw_shape *shape = claim->shape;
+    const struct gw_resource_class *shape = claim->shape;
     const struct gw_worker *worker = claim->worker;
     if (claim->kind == GW_CLAIM_ENDED)
         return claim->gpu_count == 0;
@@ -228,7 +228,7 @@ static void take(struct gw_sched *sched, const struct gw_late_told *claim)
 
 /* -- Claims that are kept for later -------------------------------------------------------- */
 
-static void keep(struct gw_sched *sched, struct gw_late_told *claim)
+static void retain(struct gw_sched *sched, struct gw_late_told *claim)
 {
     const struct gw_late_claim late = {.attempt = claim->attempt,
                                        .job = claim->job->id,
@@ -337,7 +337,7 @@ void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
         if (fate == FATE_TAKEN)
             take(sched, &claim);
         else if (fate == FATE_WAITS && worker->late.count < LATE_MAX)
-            keep(sched, &claim);
+            retain(sched, &claim);
     }
     /* If no worker is awaited any more, end the gangs of which some ranks have not come back. */
     if (!sched->hold.until_ns && registration->attempt.count)

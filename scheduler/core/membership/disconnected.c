@@ -16,7 +16,7 @@ static bool is_waited_for(const struct gw_sched *sched, const struct gw_lost_wor
 }
 
 /* Returns how many ranks (or ordinary tasks) of the shape would fit on the disconnected worker. */
-static uint64_t ranks_of(const struct gw_shape *shape, const struct gw_lost_worker *item)
+static uint64_t ranks_of(const struct gw_resource_class *shape, const struct gw_lost_worker *item)
 {
     uint64_t ranks = item->slots / shape->slots, gpus = gw_sched_queue_class_gpus(shape);
     if (shape->memory_bytes && item->memory_bytes / shape->memory_bytes < ranks)
@@ -39,9 +39,11 @@ static struct gw_lost_worker of_draining(const struct gw_worker *worker)
                                    .instances = gw_sched_lost_worker_instances(worker)};
 }
 
-bool gw_sched_disconnected_could(const struct gw_sched *sched, const struct gw_shape *shape)
+bool gw_sched_disconnected_could(const struct gw_sched *sched,
+                                 const struct gw_resource_class *shape)
 {
-    const struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
+    const struct gw_resource_class least =
+        gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
     /* A gang with a rank layout waits for the hosts that it names in any case. */
     if (shape->slots == 0 || gw_sched_places_of(shape))
         return false;
@@ -59,8 +61,8 @@ bool gw_sched_disconnected_could(const struct gw_sched *sched, const struct gw_s
     return ranks >= gw_sched_gang_size_least(shape);
 }
 
-void gw_sched_disconnected_explain(const struct gw_sched *sched, const struct gw_shape *shape,
-                                   char *to, size_t bytes)
+void gw_sched_disconnected_explain(const struct gw_sched *sched,
+                                   const struct gw_resource_class *shape, char *to, size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
     *to = '\0';

@@ -9,11 +9,12 @@
 /* gw_sched_disconnected_could returns true if the empty cluster together with the disconnected
  * workers could hold a shape. The named resources of disconnected workers are unknown and are
  * ignored. */
-bool gw_sched_disconnected_could(const struct gw_sched *sched, const struct gw_shape *shape);
+bool gw_sched_disconnected_could(const struct gw_sched *sched,
+                                 const struct gw_resource_class *shape);
 
 /* gw_sched_disconnected_explain writes which workers a task waits for, if its shape fits only
  * together with disconnected workers. Otherwise it writes "". */
-void gw_sched_disconnected_explain(const struct gw_sched *sched, const struct gw_shape *shape,
-                                   char *text, size_t bytes);
+void gw_sched_disconnected_explain(const struct gw_sched *sched,
+                                   const struct gw_resource_class *shape, char *text, size_t bytes);
 
 #endif

@@ -62,7 +62,7 @@ static void take_out(struct gw_sched *sched, const char *uuid, const char *by,
              k++)
             if (strcmp(worker->gpus[k].uuid, uuid) == 0 ||
                 strcmp(worker->gpus[k].physical_gpu, uuid) == 0) {
-                gw_sched_gpu_keep(sched, &worker->gpus[k], why);
+                gw_sched_gpu_record_drain(sched, &worker->gpus[k], why);
                 found = true;
             }
     }

@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 struct gw_worker;
-struct gw_shape;
+struct gw_resource_class;
 
 /* An attempt (of a task or of one rank) that was already at a worker when the worker registered,
  * and that the worker reported. */
 struct gw_adopted {
     struct gw_worker *worker;
-    struct gw_shape *shape;
+    struct gw_resource_class *shape;
     uint64_t attempt;
     const uint32_t *gpus;
     uint32_t gpu_count;

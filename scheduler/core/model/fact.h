@@ -14,7 +14,7 @@ struct gw_remote;
 struct gw_session;
 struct gw_job;
 struct gw_worker;
-struct gw_shape;
+struct gw_resource_class;
 struct gw_worker_queue;
 struct gw_placed_rank;
 struct gw_gang_attempt;

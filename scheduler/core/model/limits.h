@@ -21,7 +21,7 @@ enum {
     GW_SLOTS_MAX = 1 << 22,         /* of all workers; attempt ids suffice for four times that */
     GW_UNCHARGED_MAX = 100,         /* attempts that do not count against the retry budget */
     GW_PORT_TRIES_MAX = 3,          /* more attempts of a gang because its port was in use */
-    GW_PURE_KEEP_MAX = 10000,       /* kept results of pure tasks that no task needs now */
+    GW_PURE_RETAINED_MAX = 10000,   /* kept results of pure tasks that no task needs now */
     GW_HISTORY_JOBS_MAX = 10000,    /* ended jobs in the history */
     GW_HISTORY_TASKS_MAX = 4 << 20, /* tasks of ended jobs in the history */
     GW_JOB_IDS_BLOCK = 1000,        /* job ids that one durable fact reserves */
@@ -51,7 +51,7 @@ enum {
     GW_UNREACHED_MAX = 8,          /* attempts of a gang that do not count because of such pairs */
     GW_TUNNELS_MAX = 1024,         /* open at the same time */
     GW_TUNNELS_WAITING_MAX = 1 << 16, /* waiting for their task to run */
-    GW_PLACES_KEPT_MAX = 65536,       /* tasks of a job whose places are durable */
+    GW_PLACES_RETAINED_MAX = 65536,   /* tasks of a job whose places are durable */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* prefetched work for a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)

@@ -20,13 +20,13 @@ enum {
 
 /* Why a task was placed at its worker. */
 enum gw_placed_why {
-    GW_PLACED_FREE,   /* it has the most free slots */
-    GW_PLACED_DATA,   /* it has the most bytes of the inputs */
-    GW_PLACED_NEED,   /* it satisfies the task's constraint */
-    GW_PLACED_QUEUED, /* no slot is free: queued behind short tasks */
-    GW_PLACED_HEIR,   /* it runs the task's dependencies */
-    GW_PLACED_CALL,   /* the actor is there */
-    GW_PLACED_ONLY,   /* it is the only worker */
+    GW_PLACED_FREE,      /* it has the most free slots */
+    GW_PLACED_DATA,      /* it has the most bytes of the inputs */
+    GW_PLACED_NEED,      /* it satisfies the task's constraint */
+    GW_PLACED_QUEUED,    /* no slot is free: queued behind short tasks */
+    GW_PLACED_SUCCESSOR, /* it runs the task's dependencies */
+    GW_PLACED_CALL,      /* the actor is there */
+    GW_PLACED_ONLY,      /* it is the only worker */
 };
 
 /* Kinds of facts: the name, and the word in answers. The comments say what the fields of the fact

@@ -14,7 +14,7 @@ struct gw_sched_options {
                         prefetched ones; 0: the default */
     uint32_t range_block;         /* rows of a range that are freed together; 0: default */
     uint64_t first_job;           /* smallest id that was never used by a job; 0: 1 */
-    uint64_t pure_keep_bytes;     /* kept results of pure tasks that no task needs; 0: 64 MiB */
+    uint64_t pure_bytes_max;      /* kept results of pure tasks that no task needs; 0: 64 MiB */
     uint64_t scattered_bytes_max; /* limit of scattered values; 0: no limit */
     /* Limit of scattered values with a descriptor; 0: no limit. */
     uint32_t scattered_descriptors_max;

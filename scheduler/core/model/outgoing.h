@@ -53,7 +53,7 @@ struct gw_worker_rows {
 struct gw_step {
     const struct gw_event *event;
     struct gw_effects *effects;
-    bool tokens_kept; /* the tokens of the event have a new owner */
+    bool tokens_retained; /* the tokens of the event have a new owner */
     uint64_t number;
     GW_ARRAY(struct gw_worker *) dirty_workers;
     GW_ARRAY(struct gw_session *) dirty_sessions;

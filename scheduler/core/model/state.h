@@ -2,8 +2,8 @@
  *
  * Only the files of model/ change this state: appliers of facts (fact.h), and mutators that make
  * one assignment each. Pointers to jobs, workers, sessions, remotes, resource classes (struct
- * gw_shape) and gangs stay valid while the object exists. Attempts, objects and holders are named
- * by their index into a table, because these tables move when they grow. */
+ * gw_resource_class) and gangs stay valid while the object exists. Attempts, objects and holders
+ * are named by their index into a table, because these tables move when they grow. */
 #ifndef GW_SCHEDULER_CORE_STATE_H
 #define GW_SCHEDULER_CORE_STATE_H
 
@@ -127,7 +127,7 @@ struct gw_hearer {
 
 struct gw_spec {
     struct gw_msg_spec message; /* its pointers point into the job's arena */
-    struct gw_shape *shape;
+    struct gw_resource_class *shape;
     struct gw_queue *queue;
     uint64_t mean_ns; /* running average of the run time of its tasks */
     uint32_t samples;
@@ -235,7 +235,7 @@ struct gw_range {
     uint32_t limit;       /* rows that may be unfinished at once */
     uint32_t ahead;       /* rows that may be created and not closed */
     uint32_t live;        /* created and not ended */
-    uint32_t kept;        /* created and not closed: not ended, or the result is held */
+    uint32_t open_rows;   /* created and not closed: not ended, or the result is held */
     uint32_t low;         /* number of blocks at the beginning that were freed */
     uint32_t block;       /* rows in a block */
     uint32_t *block_open; /* number of rows in each block that are not closed */
@@ -337,7 +337,7 @@ struct gw_row {
 
 /* -- Resource classes and ready queues -------------------------------------------------------- */
 
-struct gw_shape {
+struct gw_resource_class {
     uint32_t id;           /* index into sched->shapes */
     uint32_t ranks;        /* 0: an ordinary task */
     uint32_t slots, gpus;  /* of one rank */
@@ -346,14 +346,14 @@ struct gw_shape {
     bool gpu_if_any, alone, on_instances;
     uint32_t any_gpus; /* gpu_if_any: GPUs that a rank gets in the present cluster */
     uint64_t memory_bytes;
-    uint32_t time_limit_class; /* group of similar time limits; 0: no limit */
-    uint32_t per_node;         /* gang: ranks on each worker; 0: any number */
-    bool spread;               /* gang: spread evenly over many workers */
-    bool files;                /* tasks have files */
-    uint32_t min_ranks;        /* gang: may start with this many ranks; 0: needs all */
-    uint64_t full_wait_ns;     /* gang: time to wait for all ranks, see gang_size.h */
-    struct gw_need *need;      /* constraint on workers; NULL: none */
-    uint32_t queues, attempts; /* number of references to it */
+    uint32_t time_limit_class;     /* group of similar time limits; 0: no limit */
+    uint32_t per_node;             /* gang: ranks on each worker; 0: any number */
+    bool spread;                   /* gang: spread evenly over many workers */
+    bool files;                    /* tasks have files */
+    uint32_t min_ranks;            /* gang: may start with this many ranks; 0: needs all */
+    uint64_t full_size_timeout_ns; /* gang: time to wait for all ranks, see gang_size.h */
+    struct gw_need *need;          /* constraint on workers; NULL: none */
+    uint32_t queues, attempts;     /* number of references to it */
     uint32_t debits, ready; /* number of debits in all worker queues of this class; number of tasks
                                in all its ready queues */
     GW_ARRAY(struct gw_queue *) heap;   /* ordered by priority, then job */
@@ -379,7 +379,7 @@ struct gw_shape {
 
 /* Ready tasks of one job with the same resource class and priority. */
 struct gw_queue {
-    struct gw_shape *shape;
+    struct gw_resource_class *shape;
     struct gw_job *job;
     int32_t priority;
     uint32_t heap_at; /* GW_NO_INDEX: not in the heap */
@@ -397,7 +397,7 @@ struct gw_queue {
  * short tasks, and take over the debit of an attempt that ends. */
 struct gw_worker_queue {
     struct gw_worker *worker;
-    struct gw_shape *shape;
+    struct gw_resource_class *shape;
     uint32_t debits, attempts;
     uint32_t longs;     /* number of attempts that have a debit of their own, so that no other task
                            waits for their slot */
@@ -424,7 +424,7 @@ struct gw_gpu {
     uint32_t shared; /* thousandths that attempts share */
     /* Owned texts or NULL: reason of the worker for draining, reason of an admin for draining
      * (gpu_drain.c), and who undrained it. */
-    char *drained, *kept, *back;
+    char *drained, *remembered, *back;
     /* GPUs with the same number share an NVLink domain, a PCIe bridge, or a NUMA node. */
     uint32_t nvlink_domain, bridge;
     int32_t numa_node;
@@ -647,7 +647,7 @@ struct gw_reservation {
     uint32_t index;
     /* Ready queue of the gang; valid from the review in a step until its end. */
     struct gw_queue *queue;
-    struct gw_shape *shape; /* likewise */
+    struct gw_resource_class *shape; /* likewise */
     GW_ARRAY(struct gw_reserved_rank) reserved_ranks;
     uint64_t workers_epoch, made_ns;
     uint64_t start_ns; /* latest start according to time limits; UINT64_MAX: unknown */
@@ -683,8 +683,8 @@ struct gw_sched {
     uint32_t free_max;                    /* no worker has more free slots than this */
     uint64_t workers_epoch;               /* incremented when a worker becomes ready or is lost */
     uint32_t workers_ready, slots, slots_free, gpus, gpus_free, instances_free;
-    uint32_t slots_open;                /* free slots that are not kept for a reservation */
-    GW_ARRAY(struct gw_shape *) shapes; /* by id; NULL: free */
+    uint32_t slots_open; /* free slots that are not kept for a reservation */
+    GW_ARRAY(struct gw_resource_class *) shapes; /* by id; NULL: free */
     uint32_t shapes_count;
     struct gw_strmap names; /* of workers and hosts that were ever ready */
     bool freed; /* true: since the last placement, resources became free or tasks became ready */
@@ -745,8 +745,8 @@ struct gw_sched {
     struct gw_strmap published; /* "uid/name" -> struct gw_share * */
     struct gw_map pures;        /* digest.low -> struct gw_pure * */
     struct gw_pure *first_pure, *last_pure;
-    uint32_t pure_kept;
-    uint64_t pure_kept_bytes;
+    uint32_t pure_retained;
+    uint64_t pure_retained_bytes;
 
     struct gw_map adopted; /* attempt id of an earlier term -> its place */
     uint32_t late_claims;  /* number of late claims of all workers */

@@ -70,7 +70,7 @@ bool gw_sched_worker_name_is(const struct gw_worker *worker, const char *name)
            (*worker->remote->address && strcasecmp(worker->remote->address, name) == 0);
 }
 
-void gw_sched_worker_name_keep(struct gw_sched *sched, const struct gw_worker *worker)
+void gw_sched_worker_name_add(struct gw_sched *sched, const struct gw_worker *worker)
 {
     add(sched, worker->remote->name, NAME);
     add_host(sched, worker->host);

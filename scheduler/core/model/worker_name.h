@@ -10,11 +10,11 @@ enum { GW_WORKER_NAME_MAX = 256, GW_WORKER_NAMES_MAX = 65536 };
  * gw_hostname_is), or the address that it connected from, as in a hostfile. */
 bool gw_sched_worker_name_is(const struct gw_worker *worker, const char *said);
 
-/* gw_sched_worker_name_keep records the name of a worker, also for the time after its loss. It is
+/* gw_sched_worker_name_add records the name of a worker, also for the time after its loss. It is
  * for use in model/ only. The latest GW_WORKER_NAMES_MAX names are kept by id.
  * gw_sched_worker_name_was returns true if `said` has ever been the name of a worker or host. */
 bool gw_sched_worker_name_was(const struct gw_sched *sched, const char *said);
-void gw_sched_worker_name_keep(struct gw_sched *sched, const struct gw_worker *worker);
+void gw_sched_worker_name_add(struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_worker_names_deinit(struct gw_sched *sched);
 
 /* gw_sched_worker_name writes the name of the worker with this id. The id is added if another

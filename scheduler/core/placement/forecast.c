@@ -27,7 +27,7 @@ struct release {
 /* The free room of a worker at one moment. */
 struct room {
     const struct gw_worker *worker;
-    const struct gw_shape *shape;
+    const struct gw_resource_class *shape;
     int64_t slots, memory_bytes;
     uint32_t gpus[GPUS_MAX]; /* free thousandths of each GPU */
     GW_ARRAY(struct release) releases;
@@ -60,7 +60,7 @@ static void see_end(const struct gw_sched *sched, const struct gw_attempt *attem
 
 static void add_release(struct room *room, const struct gw_attempt *attempt, struct release release)
 {
-    const struct gw_shape *shape = release.lane->shape;
+    const struct gw_resource_class *shape = release.lane->shape;
     uint32_t each = shape->alone ? room->worker->slots : shape->slots;
     release.slots = attempt->blocked ? 0 : each * release.debits;
     release.memory_bytes = shape->memory_bytes * release.debits;
@@ -165,7 +165,7 @@ static uint64_t stock_ranks(const struct room *room)
 
 static uint32_t ranks_in(const struct room *room, uint32_t most)
 {
-    const struct gw_shape *shape = room->shape;
+    const struct gw_resource_class *shape = room->shape;
     uint32_t gpus = gw_sched_queue_class_gpus(shape), found = 0;
     uint64_t ranks = most, fit;
     if (room->slots < 0 || room->memory_bytes < 0)
@@ -184,7 +184,8 @@ static uint32_t ranks_in(const struct room *room, uint32_t most)
 }
 
 uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worker,
-                           const struct gw_shape *shape, uint32_t most, struct gw_opening *openings)
+                           const struct gw_resource_class *shape, uint32_t most,
+                           struct gw_opening *openings)
 {
     struct room room = {.worker = worker, .shape = shape};
     uint32_t found = 0;

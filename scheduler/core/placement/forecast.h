@@ -17,7 +17,7 @@ struct gw_opening {
  * up to `most`, the soonest first. It returns the number of entries. Actors are assumed to stay. A
  * worker in quarantine takes no ranks. */
 uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worker,
-                           const struct gw_shape *shape, uint32_t most,
+                           const struct gw_resource_class *shape, uint32_t most,
                            struct gw_opening *openings);
 
 #endif

@@ -27,7 +27,8 @@ int gw_sched_gang_size_check(const struct gw_msg_spec *spec, struct gw_error *er
 
 /* -- Number of ranks ----------------------------------------------------------------------- */
 
-uint32_t gw_sched_gang_size_most(const struct gw_sched *sched, const struct gw_shape *shape)
+uint32_t gw_sched_gang_size_most(const struct gw_sched *sched,
+                                 const struct gw_resource_class *shape)
 {
     return gw_sched_gang_size_most_at(sched, shape, UINT64_MAX);
 }
@@ -93,7 +94,7 @@ static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_att
             text,
             "; if there is room, it grows when its folder of checkpoints changes after it has run "
             "for %.0f s, or when a user restarts it (`gangway restart %llu`)",
-            (double)(GW_GROWS_AFTER_WAITS * spec->shape->full_wait_ns) / 1e9,
+            (double)(GW_GROWS_AFTER_WAITS * spec->shape->full_size_timeout_ns) / 1e9,
             (unsigned long long)gang->job->id);
 }
 
@@ -114,5 +115,6 @@ void gw_sched_gang_size_explain(const struct gw_sched *sched, const struct gw_jo
     gw_text_say(&text, "; it can start with %u or more ranks (--min-ranks)",
                 spec->message.min_ranks);
     if (full_ns > sched->now_ns)
-        gw_text_say(&text, " in %.0f s (--full-wait)", (double)(full_ns - sched->now_ns) / 1e9);
+        gw_text_say(&text, " in %.0f s (--full-size-timeout)",
+                    (double)(full_ns - sched->now_ns) / 1e9);
 }

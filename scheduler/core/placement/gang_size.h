@@ -2,11 +2,11 @@
  * starts, and when a smaller gang is started again with more ranks.
  *
  * A gang starts with all ranks if there is room. Otherwise it waits for the full size timeout
- * (full_wait_ns), with a reservation like any gang. After that it starts with as many ranks as fit,
- * but at least min_ranks. From the second attempt under this scheduler on, the gang does not wait
- * if the room no longer exists: the present workers could not hold all ranks even if they were
- * empty. Workers in quarantine for longer than the timeout do not count. With ranks_per_node, only
- * whole nodes are used.
+ * (full_size_timeout_ns), with a reservation like any gang. After that it starts with as many ranks
+ * as fit, but at least min_ranks. From the second attempt under this scheduler on, the gang does
+ * not wait if the room no longer exists: the present workers could not hold all ranks even if they
+ * were empty. Workers in quarantine for longer than the timeout do not count. With ranks_per_node,
+ * only whole nodes are used.
  *
  * If a smaller gang of a function could start with more ranks after rank 0 has saved a checkpoint,
  * it is told to pause at its next step and starts again. A gang of commands, whose checkpoints the
@@ -24,7 +24,8 @@ int gw_sched_gang_size_check(const struct gw_msg_spec *spec, struct gw_error *er
 
 /* gw_sched_gang_size_most returns the most ranks of a shape that the cluster could hold if it were
  * empty, or 0 if that is less than min_ranks. */
-uint32_t gw_sched_gang_size_most(const struct gw_sched *sched, const struct gw_shape *shape);
+uint32_t gw_sched_gang_size_most(const struct gw_sched *sched,
+                                 const struct gw_resource_class *shape);
 
 /* gw_sched_gang_size_ranks returns with how many ranks the first gang of a queue starts now in the
  * room that `packs` describes, or 0 if the gang waits. */

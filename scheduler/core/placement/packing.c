@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gw_sched_packing_most(const struct gw_shape *shape, const struct gw_worker *worker)
+uint32_t gw_sched_packing_most(const struct gw_resource_class *shape,
+                               const struct gw_worker *worker)
 {
     const struct gw_places *places = gw_sched_places_of(shape);
     if (places) {
@@ -145,7 +146,8 @@ static bool home_is_small(const struct gw_pack *packs, uint32_t count, uint32_t 
     return false;
 }
 
-uint32_t gw_sched_packing(const struct gw_shape *shape, struct gw_pack *packs, uint32_t count)
+uint32_t gw_sched_packing(const struct gw_resource_class *shape, struct gw_pack *packs,
+                          uint32_t count)
 {
     uint32_t taken = 0;
     if (gw_sched_places_of(shape))

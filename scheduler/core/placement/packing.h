@@ -17,9 +17,11 @@
  * - spread: as many workers as possible, with equal numbers of ranks
  *
  * - a rank layout: the workers that it names, in its order. */
-uint32_t gw_sched_packing(const struct gw_shape *shape, struct gw_pack *packs, uint32_t count);
+uint32_t gw_sched_packing(const struct gw_resource_class *shape, struct gw_pack *packs,
+                          uint32_t count);
 
 /* gw_sched_packing_most returns the most ranks of a gang that one worker may get. */
-uint32_t gw_sched_packing_most(const struct gw_shape *shape, const struct gw_worker *worker);
+uint32_t gw_sched_packing_most(const struct gw_resource_class *shape,
+                               const struct gw_worker *worker);
 
 #endif

@@ -39,7 +39,7 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
 {
     const struct gw_queue *first = NULL;
     for (size_t i = 0; i < sched->shapes.count; i++) {
-        struct gw_shape *shape = sched->shapes.items[i];
+        struct gw_resource_class *shape = sched->shapes.items[i];
         const struct gw_queue *top = shape && shape->heap.count ? gw_sched_queue_top(shape) : NULL;
         /* A waiting gang with a reservation does not count: nothing is pipelined to its reserved
          * slots. */
@@ -56,7 +56,7 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
 static bool somebody_waits(const struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->shapes.count; i++) {
-        const struct gw_shape *shape = sched->shapes.items[i];
+        const struct gw_resource_class *shape = sched->shapes.items[i];
         if (!shape || (shape->blocked && !shape->could))
             continue;
         if (shape->heap.count > 0)
@@ -235,7 +235,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
                                                        .shape = spec->shape,
                                                        .prefetched = room == ROOM_INHERITED,
                                                        .pipelined = true,
-                                                       .why = GW_PLACED_HEIR}));
+                                                       .why = GW_PLACED_SUCCESSOR}));
     }
     return true;
 }

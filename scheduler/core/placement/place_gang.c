@@ -60,9 +60,9 @@ void gw_sched_place_gang(struct gw_sched *sched, struct gw_queue *queue,
 void gw_sched_place_gang_prefetches(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                                     const struct gw_placed_rank *placed_ranks)
 {
-    bool kept, member;
+    bool is_copy, member;
     uint32_t count;
-    struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &kept);
+    struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &is_copy);
     struct gw_worker **members = gw_sched_checkpoint_members(sched, gang, &count, &member);
     if (from)
         gw_sched_assign_neighbour(sched, placed_ranks[0].worker, from);

@@ -116,7 +116,7 @@ static uint32_t worker_queue_room(const struct gw_sched *sched, const struct gw_
 /* Returns a worker at which a short task may queue: one that has inputs of the task, otherwise one
  * with a short queue. */
 static struct gw_worker *worker_with_room(struct gw_sched *sched, const struct gw_choice *choice,
-                                          struct gw_shape *shape, uint32_t window)
+                                          struct gw_resource_class *shape, uint32_t window)
 {
     struct gw_worker *best = NULL;
     for (uint32_t i = 0; i < choice->count; i++) {
@@ -150,7 +150,7 @@ static struct gw_worker *worker_with_room(struct gw_sched *sched, const struct g
 /* Reduces the window so that each slot gets only its share of the tasks. Otherwise, if there are
  * few tasks, they would queue behind each other where their inputs are while other slots are idle.
  */
-static uint32_t share_of(const struct gw_shape *shape, uint32_t window)
+static uint32_t share_of(const struct gw_resource_class *shape, uint32_t window)
 {
     uint64_t slots = shape->debits, tasks = (uint64_t)shape->ready + shape->attempts;
     if (tasks >= slots * window)
@@ -181,7 +181,7 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
                       struct placing *placing)
 {
     struct gw_job *job = queue->job;
-    struct gw_shape *shape = queue->shape;
+    struct gw_resource_class *shape = queue->shape;
     struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     struct gw_choice choice = {
         .shape = shape, .spec = spec, .bytes = gw_sched_memory_expected(spec)};
@@ -246,7 +246,8 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct pl
 /* Places a task that a running task has submitted. It may use reserved room, even if the first task
  * of its class may not: the gang that holds the reservation may have to wait for the running task.
  */
-static bool place_nested(struct gw_sched *sched, struct gw_shape *shape, struct placing *placing)
+static bool place_nested(struct gw_sched *sched, struct gw_resource_class *shape,
+                         struct placing *placing)
 {
     struct gw_queue *queue = sched->reservation.job ? gw_sched_queue_nested(shape) : NULL;
     return queue && !gw_sched_range_full(queue->job) &&
@@ -267,10 +268,10 @@ struct search {
 static uint32_t pack(const struct gw_sched *sched, struct search search, struct gw_pack *packs,
                      uint32_t count)
 {
-    const struct gw_shape *shape = search.queue->shape;
+    const struct gw_resource_class *shape = search.queue->shape;
     if (search.named || !shape->min_ranks)
         return gw_sched_packing(shape, packs, count);
-    struct gw_shape now = gw_sched_gang_size_shape(
+    struct gw_resource_class now = gw_sched_gang_size_shape(
         shape, gw_sched_gang_size_ranks(sched, search.queue, packs, count));
     return now.ranks ? gw_sched_packing(&now, packs, count) : 0;
 }
@@ -334,7 +335,7 @@ static uint32_t pack_apart(struct gw_sched *sched, struct search search, struct 
  * workers, or 0 if the room is too small. */
 static uint32_t find_packs(struct gw_sched *sched, struct search search, struct gw_pack *packs)
 {
-    const struct gw_shape *shape = search.queue->shape;
+    const struct gw_resource_class *shape = search.queue->shape;
     uint32_t count = 0, gpus = gw_sched_queue_class_gpus(shape);
     uint32_t home =
         gw_sched_checkpoint_home(sched, search.queue->job, gw_bits_first(&search.queue->ready));
@@ -358,7 +359,7 @@ static uint32_t find_packs(struct gw_sched *sched, struct search search, struct 
 
 static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
 {
-    struct gw_shape *shape = queue->shape;
+    struct gw_resource_class *shape = queue->shape;
     const struct gw_spec *spec =
         &queue->job->specs.items[queue->job->tasks.spec[gw_bits_first(&queue->ready)]];
     bool passes = gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
@@ -400,9 +401,9 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
 
 /* The resource class whose first task is placed next. */
 struct turn {
-    struct gw_shape *shape; /* NULL: nothing is left to place */
-    bool overtakes;         /* an earlier task could run here, but does not fit now */
-    bool behind;            /* an earlier ordinary task (no gang) could run here */
+    struct gw_resource_class *shape; /* NULL: nothing is left to place */
+    bool overtakes;                  /* an earlier task could run here, but does not fit now */
+    bool behind;                     /* an earlier ordinary task (no gang) could run here */
 };
 
 static const struct gw_queue *first_of(const struct gw_queue *a, const struct gw_queue *b)
@@ -418,7 +419,7 @@ static struct turn next_turn(struct gw_sched *sched)
     struct turn turn = {0};
     const struct gw_queue *best_top = NULL, *blocked_top = NULL, *blocked_task = NULL;
     for (size_t i = 0; i < sched->shapes.count; i++) {
-        struct gw_shape *shape = sched->shapes.items[i];
+        struct gw_resource_class *shape = sched->shapes.items[i];
         if (!shape || shape->heap.count == 0)
             continue;
         const struct gw_queue *top = gw_sched_queue_top(shape);
@@ -444,14 +445,14 @@ static struct turn next_turn(struct gw_sched *sched)
 
 static void block(struct gw_sched *sched, struct gw_queue *queue, const struct turn *turn)
 {
-    struct gw_shape *shape = queue->shape;
+    struct gw_resource_class *shape = queue->shape;
     gw_sched_queue_block(shape);
     /* A reservation does not help a gang that lacks only pairs of workers that can connect. */
     if (gw_sched_ranks_could(sched, shape) && !(shape->ranks && shape->parted))
         gw_sched_reservation_on_blocked(sched, queue, turn->behind);
 }
 
-static bool only_shape(const struct gw_sched *sched, const struct gw_shape *shape)
+static bool only_shape(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
     for (size_t i = 0; i < sched->shapes.count; i++)
         if (sched->shapes.items[i] && sched->shapes.items[i] != shape &&
@@ -464,7 +465,7 @@ static bool only_shape(const struct gw_sched *sched, const struct gw_shape *shap
  * tasks, otherwise one. */
 static void place_turn(struct gw_sched *sched, const struct turn *turn)
 {
-    struct gw_shape *shape = turn->shape;
+    struct gw_resource_class *shape = turn->shape;
     bool alone = only_shape(sched, shape);
     for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
         bool full = gw_sched_range_full(queue->job), placed = false;

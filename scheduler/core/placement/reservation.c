@@ -79,7 +79,7 @@ static int by_worker(const void *a, const void *b)
 
 /* Fills in, for each entry of the rank layout, the worker that will have room for all ranks of the
  * entry soonest. Returns the number of entries, or 0 if an entry will never have room. */
-static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *shape,
+static uint32_t choose_places(struct gw_sched *sched, const struct gw_resource_class *shape,
                               struct gw_reserved_rank *reserved_ranks)
 {
     const struct gw_places *places = gw_sched_places_of(shape);
@@ -111,7 +111,7 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *sha
  * the number of workers, or 0 if not all ranks will ever have room. In a large cluster only a part
  * is examined, beginning with worker `from`, until there are several openings for each rank. The
  * reservation moves later if room becomes free elsewhere. */
-static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, size_t from,
+static uint32_t choose(struct gw_sched *sched, const struct gw_resource_class *shape, size_t from,
                        struct gw_reserved_rank *reserved_ranks)
 {
     GW_ARRAY(struct gw_opening) openings = {0};
@@ -155,14 +155,14 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
  * of its ranks, the present reservation stays. */
 static void make(struct gw_sched *sched, struct gw_queue *queue)
 {
-    const struct gw_shape *shape = queue->shape;
+    const struct gw_resource_class *shape = queue->shape;
     struct gw_reserved_rank *reserved_ranks =
         gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *reserved_ranks);
     GW_MUST_PTR(reserved_ranks);
     uint32_t count = choose(sched, shape, queue->job->id, reserved_ranks);
     uint32_t most = count == 0 && shape->min_ranks ? gw_sched_gang_size_most(sched, shape) : 0;
     if (most) {
-        struct gw_shape smaller = gw_sched_gang_size_shape(shape, most);
+        struct gw_resource_class smaller = gw_sched_gang_size_shape(shape, most);
         count = choose(sched, &smaller, queue->job->id, reserved_ranks);
     }
     if (count == 0)
@@ -196,7 +196,7 @@ static struct gw_worker *wanting(const struct gw_sched *sched, const struct gw_w
  * rank layout must stay together, all workers are chosen again instead. */
 static void move(struct gw_sched *sched, struct gw_queue *queue)
 {
-    struct gw_shape *shape = queue->shape;
+    struct gw_resource_class *shape = queue->shape;
     struct gw_worker *from, *to;
     bool whole = shape->per_node || gw_sched_places_of(shape);
     while ((to = gw_sched_window_most_free(sched, shape)) && (from = wanting(sched, to))) {
@@ -232,7 +232,8 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
     const struct gw_reservation *reservation = &sched->reservation;
     struct gw_opening last = {.known = true};
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
-    const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
+    const struct gw_resource_class *shape =
+        job->specs.items[job->tasks.spec[reservation->index]].shape;
     struct gw_opening *openings = malloc(shape->ranks * sizeof *openings);
     uint32_t ranks = 0;
     GW_MUST_PTR(openings);
@@ -281,7 +282,8 @@ void gw_sched_reservation_check(const struct gw_sched *sched)
         return;
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     assert(job && job->tasks.state[reservation->index] == GW_TASK_READY);
-    const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
+    const struct gw_resource_class *shape =
+        job->specs.items[job->tasks.spec[reservation->index]].shape;
     assert(shape->ranks > 0 && ranks <= shape->ranks && ranks >= gw_sched_gang_size_least(shape));
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
         assert(reservation->reserved_ranks.items[i].worker->reserved_slots ==

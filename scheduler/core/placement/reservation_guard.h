@@ -7,7 +7,7 @@
 /* gw_sched_reservation_guard_leaves returns how many ranks of a shape (1 for an ordinary task) fit
  * on a worker besides the reserved ranks. It returns UINT64_MAX if no rank is reserved there. */
 uint64_t gw_sched_reservation_guard_leaves(const struct gw_worker *worker,
-                                           const struct gw_shape *shape,
-                                           const struct gw_shape *reserved);
+                                           const struct gw_resource_class *shape,
+                                           const struct gw_resource_class *reserved);
 
 #endif

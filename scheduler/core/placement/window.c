@@ -57,7 +57,7 @@ bool gw_sched_window_takes(const struct gw_sched *sched, const struct gw_worker 
  * ends. */
 struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choice *choice)
 {
-    const struct gw_shape *shape = choice->shape;
+    const struct gw_resource_class *shape = choice->shape;
     if (sched->by_free.count == 0)
         return NULL;
     for (uint32_t slots = gw_sched_worker_free_max(sched); slots >= shape->slots && slots > 0;
@@ -73,7 +73,7 @@ struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choic
     return NULL;
 }
 
-struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched, struct gw_shape *shape)
+struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched, struct gw_resource_class *shape)
 {
     struct gw_choice choice = {.shape = shape};
     return gw_sched_window_choose(sched, &choice);

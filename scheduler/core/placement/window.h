@@ -5,7 +5,7 @@
 #include "scheduler/core/model/state.h"
 
 struct gw_choice {
-    struct gw_shape *shape;
+    struct gw_resource_class *shape;
     const struct gw_spec *spec;
     uint64_t bytes;       /* memory that the task is expected to use */
     bool held_back;       /* result of gw_sched_window_held_back */
@@ -24,7 +24,8 @@ uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec);
 
 /* gw_sched_window_most_free returns the worker with the most free slots that has room for one more
  * task of a resource class besides reserved room, or NULL. */
-struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched, struct gw_shape *shape);
+struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched,
+                                            struct gw_resource_class *shape);
 
 /* gw_sched_window_takes returns true if a worker has room and memory for the task of a choice (arg:
  * struct gw_choice). It counts the worker if only memory is missing. */

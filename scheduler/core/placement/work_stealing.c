@@ -89,7 +89,7 @@ void gw_sched_work_stealing(struct gw_sched *sched)
     if (sched->slots_free == 0)
         return;
     for (size_t i = 0; i < sched->shapes.count; i++) {
-        struct gw_shape *shape = sched->shapes.items[i];
+        struct gw_resource_class *shape = sched->shapes.items[i];
         if (!shape || !shape->queued || shape->recalled >= sched->slots_free ||
             gw_sched_queue_top(shape))
             continue;

@@ -23,7 +23,7 @@ enum { INDEX_TAG = 0xd3, INDEX_BYTES = 9 }; /* tag and size of an int64 in Messa
 
 /* -- Specs ------------------------------------------------------------------------------------ */
 
-static void describe_need(const struct gw_shape *shape, char *text, size_t bytes)
+static void describe_need(const struct gw_resource_class *shape, char *text, size_t bytes)
 {
     (void)snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
     gw_sched_gpu_text_of(shape, text, bytes);
@@ -59,7 +59,7 @@ static void describe_largest(const struct gw_sched *sched, char *text, size_t by
                    gw_text_bytes(largest->memory_bytes, size));
 }
 
-int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,
+int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_resource_class *shape,
                               struct gw_error *error)
 {
     if (sched->workers_ready == 0)
@@ -71,7 +71,8 @@ int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_shap
         return rc; /* a worker that was lost may come back */
     if (gw_sched_ranks_hold_least(sched, shape) || gw_sched_disconnected_could(sched, shape))
         return 0;
-    struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
+    struct gw_resource_class least =
+        gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
     /* The error message describes the smallest size with which the gang may start. */
     shape = &least;
     uint64_t ranks = gw_sched_ranks_ever(sched, shape);
@@ -163,7 +164,7 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
         rc = gw_sched_actor_spec_check(sched, job, spec, error);
     if (rc < 0)
         return rc;
-    struct gw_shape shape;
+    struct gw_resource_class shape;
     rc = gw_sched_content_shape(spec, &shape, error);
     if (rc < 0)
         return rc;

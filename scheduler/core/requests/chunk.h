@@ -27,7 +27,7 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
 /* gw_sched_chunk_infeasible returns 0 if a worker (for a gang, a set of workers) could ever run
  * this resource class, or if no worker has registered yet. Otherwise it returns an error code and
  * writes the reason. */
-int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,
+int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_resource_class *shape,
                               struct gw_error *error);
 
 /* gw_sched_chunk_range_check checks a range. Returns GW_EINVAL, GW_ENOENT, GW_EPERM, GW_ELIMIT or

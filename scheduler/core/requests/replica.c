@@ -117,13 +117,13 @@ static void begin(struct gw_sched *sched, uint64_t pending, uint32_t at,
     if (source)
         gw_sched_assign_neighbour(sched, target, source);
     uint64_t number = sched->next_relay;
-    gw_sched_send(sched, target->remote, GW_MESSAGE_keep)->keep =
-        (struct gw_msg_keep){.request = number,
-                             .job = object->job->id,
-                             .index = object->index,
-                             .rank = object->rank,
-                             .bytes = object->bytes,
-                             .worker = source ? source->id : 0};
+    gw_sched_send(sched, target->remote, GW_MESSAGE_replica_request)->replica_request =
+        (struct gw_msg_replica_request){.request = number,
+                                        .job = object->job->id,
+                                        .index = object->index,
+                                        .rank = object->rank,
+                                        .bytes = object->bytes,
+                                        .worker = source ? source->id : 0};
     gw_sched_replica_begin(sched, at, target, number, pending);
 }
 
@@ -269,17 +269,17 @@ void gw_sched_on_replicate(struct gw_sched *sched, struct gw_remote *remote,
                                                              .replication = replication});
 }
 
-void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
-                      const struct gw_msg_kept *kept)
+void gw_sched_on_replica_reply(struct gw_sched *sched, struct gw_worker *worker,
+                               const struct gw_msg_replica_reply *reply)
 {
-    struct gw_job *job = gw_sched_job_find(sched, kept->job);
-    if (!job || !gw_sched_row_live(job, kept->index))
+    struct gw_job *job = gw_sched_job_find(sched, reply->job);
+    if (!job || !gw_sched_row_live(job, reply->index))
         return;
-    uint32_t at = gw_sched_object_of(sched, job, kept->index, kept->rank);
+    uint32_t at = gw_sched_object_of(sched, job, reply->index, reply->rank);
     uint32_t holder =
         at == GW_NO_INDEX ? GW_NO_INDEX : gw_sched_object_holder_of(sched, at, worker->slot);
     if (holder == GW_NO_INDEX || !sched->holders.items[holder].copying ||
-        gw_sched_replica_at(sched, holder)->number != kept->request)
+        gw_sched_replica_at(sched, holder)->number != reply->request)
         return; /* the replica was released or requested again meanwhile */
-    gw_sched_replica_end(sched, at, worker, kept->code < 0 ? kept->code : 0, kept->text);
+    gw_sched_replica_end(sched, at, worker, reply->code < 0 ? reply->code : 0, reply->text);
 }

@@ -10,9 +10,9 @@
 void gw_sched_on_replicate(struct gw_sched *sched, struct gw_remote *remote,
                            const struct gw_msg_replicate *replicate);
 
-/* gw_sched_on_kept handles a worker's report that a replica has arrived or has failed. */
-void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
-                      const struct gw_msg_kept *kept);
+/* gw_sched_on_replica_reply handles a worker's report that a replica has arrived or has failed. */
+void gw_sched_on_replica_reply(struct gw_sched *sched, struct gw_worker *worker,
+                               const struct gw_msg_replica_reply *reply);
 
 /* gw_sched_replica_try tells workers to make the missing replicas. If no more will be made, it
  * answers the request and returns true. */

@@ -113,7 +113,7 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
         .token = tokens ? sched->step.event->tokens[0] : 0,
     };
     if (tokens)
-        sched->step.tokens_kept = true;
+        sched->step.tokens_retained = true;
     gw_sched_content_add_spec(sched, job, &gw_sched_value_spec.message);
     gw_sched_content_add_chunk(sched, job, &chunk);
     gw_sched_job_set_sealed(sched, job, sched->wall_ns);

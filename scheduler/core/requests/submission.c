@@ -122,7 +122,7 @@ static int frame_check(struct gw_sched *sched, const struct gw_message *message,
 }
 
 /* Adds the specs of a job to its durable content. They were applied when they arrived. */
-static void keep_specs(struct gw_sched *sched, struct gw_job *job)
+static void store_specs(struct gw_sched *sched, struct gw_job *job)
 {
     for (size_t i = 0; i < job->specs.count; i++) {
         struct gw_message message = {.type = GW_MESSAGE_spec, .spec = job->specs.items[i].message};
@@ -130,23 +130,23 @@ static void keep_specs(struct gw_sched *sched, struct gw_job *job)
     }
 }
 
-static void keep(struct gw_sched *sched, struct gw_job *job, const struct gw_message *message)
+static void store(struct gw_sched *sched, struct gw_job *job, const struct gw_message *message)
 {
     if (!job->detached)
-        keep_specs(sched, job);
+        store_specs(sched, job);
     gw_sched_job_add_message(job, message);
 }
 
 /* Tells the program store to keep the programs and files that the tasks of this job need, for as
  * long as the job exists. */
-static void keep_content(struct gw_sched *sched, const struct gw_job *job)
+static void store_content(struct gw_sched *sched, const struct gw_job *job)
 {
     for (size_t i = 0; i < job->specs.count; i++) {
         const struct gw_msg_spec *spec = &job->specs.items[i].message;
         const struct gw_bin hashes[] = {spec->program, spec->files};
         for (int k = 0; k < 2; k++)
             if (hashes[k].size)
-                gw_sched_send_effect(sched, GW_EFFECT_KEEP)->bytes =
+                gw_sched_send_effect(sched, GW_EFFECT_STORE_CONTENT)->bytes =
                     gw_sched_send_bin(sched, hashes[k]);
     }
 }
@@ -167,7 +167,7 @@ static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw
     gw_array_deinit(&check.specs);
     if (rc < 0)
         return rc;
-    keep_content(sched, job);
+    store_content(sched, job);
     GW_FACT(sched, job_accepted, .at = job, .job = job->id, .uid = job->uid,
             .wall_ns = sched->wall_ns, .user = job->user, .content = content);
     gw_sched_notify_announce(sched, job, 0, GW_ANNOUNCE_ACCEPTED, sched->facts + 1);
@@ -191,7 +191,7 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
         return gw_error_set(error, GW_ENOTSUP,
                             "a stream of tasks cannot be detached, because it ends with its "
                             "client: submit the tasks as a graph (gw_client_submit)");
-    keep(sched, job, message);
+    store(sched, job, message);
     return submit->flags & GW_SUBMIT_LAST ? accept_detached(sched, job, error) : 0;
 }
 
@@ -252,7 +252,7 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
                             "a detached range cannot keep results, because no client takes them: "
                             "set discard_results");
     if (range->flags & GW_SUBMIT_DETACHED) {
-        keep(sched, job, message);
+        store(sched, job, message);
         return accept_detached(sched, job, error);
     }
     gw_sched_range_add(sched, job, range);
@@ -298,7 +298,7 @@ int gw_sched_on_after(struct gw_sched *sched, struct gw_session *session,
     if (gw_sched_gate_check(sched, job, after, session->remote->admin, &error) < 0)
         refuse_job(sched, job, false, &error);
     else if (after->flags & GW_SUBMIT_DETACHED)
-        keep(sched, job, message);
+        store(sched, job, message);
     else
         gw_sched_gate_add(sched, job, after);
     return 0;

@@ -168,7 +168,7 @@ void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, ui
         gw_text_say(&text, "; the first that failed: %s", job->first_failure->text);
     if (job->state == GW_JOB_ENDED)
         return;
-    if (job->range->kept >= job->range->ahead)
+    if (job->range->open_rows >= job->range->ahead)
         gw_text_say(&text, ", and it waits until its client has taken results");
     if (job->placed > 0 || !gw_sched_row_live(job, row) || text.used + 2 >= text.size)
         return;

@@ -34,8 +34,8 @@ void gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint
 void gw_sched_explain_wait_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text);
 void gw_sched_explain_wait_paused(const struct gw_sched *sched, const struct gw_job *job,
                                   struct gw_text *text);
-void gw_sched_explain_wait_preferred(const struct gw_sched *sched, const struct gw_shape *shape,
-                                     struct gw_text *text);
+void gw_sched_explain_wait_preferred(const struct gw_sched *sched,
+                                     const struct gw_resource_class *shape, struct gw_text *text);
 void gw_sched_explain_wait_elastic(const struct gw_sched *sched, const struct gw_job *job,
                                    uint32_t row, struct gw_text *text);
 

@@ -26,7 +26,7 @@ void gw_sched_explain_wait_ago(const struct gw_sched *sched, uint64_t at_ns, str
 enum { ATTEMPTS_SEEN_MAX = 65536, JOBS_SEEN_MAX = 20000 };
 
 /* Inserts a job into the list of the three jobs with the most tasks at workers, largest first. */
-static void keep_largest(const struct gw_job *largest[3], const struct gw_job *job)
+static void insert_largest(const struct gw_job *largest[3], const struct gw_job *job)
 {
     for (int i = 0; i < 3 && job; i++) {
         if (largest[i] == job)
@@ -52,7 +52,7 @@ static void say_who_holds(const struct gw_sched *sched, struct gw_text *text)
              slot = sched->attempts.items[slot].next, attempts++) {
             const struct gw_job *job = sched->attempts.items[slot].job;
             if (job != seen && job->placed > 0)
-                keep_largest(largest, job);
+                insert_largest(largest, job);
             seen = job;
         }
     }
@@ -74,7 +74,7 @@ static void explain_no_worker(const struct gw_sched *sched, struct gw_text *text
 
 /* Lists the free slots, memory and named resources of up to three workers that could run the task.
  * Says nothing if the task needs slots only. */
-static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
+static void say_room(const struct gw_sched *sched, const struct gw_resource_class *shape,
                      struct gw_text *text)
 {
     uint32_t said = 0;
@@ -137,10 +137,11 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
 
 /* Names up to three workers that are in quarantine for this resource class: those that failed to
  * set up task files if `files` is true, else those that made a gang fail. */
-static void say_quarantine(const struct gw_sched *sched, const struct gw_shape *shape, bool files,
-                           struct gw_text *text)
+static void say_quarantine(const struct gw_sched *sched, const struct gw_resource_class *shape,
+                           bool files, struct gw_text *text)
 {
-    const struct gw_shape of = {.ranks = files ? 0 : shape->ranks, .files = files && shape->files};
+    const struct gw_resource_class of = {.ranks = files ? 0 : shape->ranks,
+                                         .files = files && shape->files};
     const char *first = files
                             ? "; these workers could not set up files and take no tasks with files:"
                             : "; these workers made a gang fail and take no ranks:";
@@ -179,8 +180,8 @@ void gw_sched_explain_wait_elastic(const struct gw_sched *sched, const struct gw
 
 /* If no known worker or host has a preferred name, the name may be mistyped. A preference is never
  * an error, so the explanation mentions the name. */
-void gw_sched_explain_wait_preferred(const struct gw_sched *sched, const struct gw_shape *shape,
-                                     struct gw_text *text)
+void gw_sched_explain_wait_preferred(const struct gw_sched *sched,
+                                     const struct gw_resource_class *shape, struct gw_text *text)
 {
     char gone[320];
     if (shape->need && shape->need->prefer &&
@@ -190,7 +191,7 @@ void gw_sched_explain_wait_preferred(const struct gw_sched *sched, const struct 
 
 /* Says how many slots are free. Counts only the workers that the task's constraint allows, if it
  * has one. */
-static void say_slots(const struct gw_sched *sched, const struct gw_shape *shape,
+static void say_slots(const struct gw_sched *sched, const struct gw_resource_class *shape,
                       struct gw_text *text)
 {
     uint32_t all = 0, free = 0;
@@ -251,15 +252,15 @@ static void say_older(const struct gw_sched *sched, const struct gw_job *job, ui
 static void say_reservation(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                             struct gw_text *text)
 {
-    char kept[640];
-    gw_sched_reservation_tell(sched, job, row, kept, sizeof kept);
-    gw_text_say(text, "%s", kept);
+    char reservation[640];
+    gw_sched_reservation_tell(sched, job, row, reservation, sizeof reservation);
+    gw_text_say(text, "%s", reservation);
 }
 
 void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                  struct gw_text *text)
 {
-    const struct gw_shape *shape = job->specs.items[job->tasks.spec[row]].shape;
+    const struct gw_resource_class *shape = job->specs.items[job->tasks.spec[row]].shape;
     uint32_t gpus = gw_sched_queue_class_gpus(shape);
     char size[GW_TEXT_BYTES_ROOM];
     struct gw_error error;

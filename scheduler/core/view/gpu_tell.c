@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_shape *shape, char *to,
-                           size_t bytes)
+void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_resource_class *shape,
+                           char *to, size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
     uint32_t instances = sched->instances_free;

@@ -51,7 +51,7 @@ static void tell_placed(const struct gw_sched *sched, const struct gw_logged *fa
     case GW_PLACED_QUEUED:
         gw_text_say(text, ", behind short tasks: no slot was free");
         break;
-    case GW_PLACED_HEIR:
+    case GW_PLACED_SUCCESSOR:
         gw_text_say(text, " ahead of time: it runs the tasks that this one depends on");
         break;
     case GW_PLACED_CALL:

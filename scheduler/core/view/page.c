@@ -106,14 +106,14 @@ size_t gw_page_bytes(const struct gw_value *value)
 static struct gw_value *cut_text(const char *text, size_t most)
 {
     const size_t length = strlen(text), room = most + 48;
-    size_t kept = most;
+    size_t shown = most;
     if (length <= most)
         return gw_str(text);
-    while (kept > 0 && ((unsigned char)text[kept] & 0xc0) == 0x80)
-        kept--; /* do not cut within a UTF-8 character */
+    while (shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80)
+        shown--; /* do not cut within a UTF-8 character */
     char *shorter = malloc(room);
     GW_MUST_PTR(shorter);
-    (void)snprintf(shorter, room, "%.*s... (%zu more bytes)", (int)kept, text, length - kept);
+    (void)snprintf(shorter, room, "%.*s... (%zu more bytes)", (int)shown, text, length - shown);
     struct gw_value *value = gw_str(shorter);
     free(shorter);
     return value;

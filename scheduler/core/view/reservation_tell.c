@@ -52,7 +52,8 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
 {
     const struct gw_reservation *reservation = &sched->reservation;
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
-    const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
+    const struct gw_resource_class *shape =
+        job->specs.items[job->tasks.spec[reservation->index]].shape;
     uint64_t free_ranks = 0;
     gw_text_say(text, "; it is the first waiting gang, and slots are reserved for its ranks:");
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {

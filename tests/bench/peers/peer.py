@@ -51,7 +51,7 @@ def nothing():
 
 def run(version, open_cluster, run_graph=None, run_commands=None, find_pids=None):
     """open_cluster(workers) is a context manager. Its value is passed to three functions:
-    run_graph(cluster, graph, handed_over) returns {sink: bytes} and calls handed_over() when the
+    run_graph(cluster, graph, submitted) returns {sink: bytes} and calls submitted() when the
     whole graph is submitted; run_commands(cluster, count) raises an exception if a command failed;
     find_pids(cluster, count) runs the task `pid` `count` times."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -17,7 +17,7 @@ def cluster(workers):
             yield client
 
 
-def run_graph(client, graph, handed_over):
+def run_graph(client, graph, submitted):
     prefix = f"row{next(RUNS)}"
     keys = [(prefix, i) for i in range(graph.count)]
     tasks = {keys[i]: (row, i, graph.duration_ns[i], graph.size[i],
@@ -25,7 +25,7 @@ def run_graph(client, graph, handed_over):
              for i in range(graph.count)}
     sinks = graph.sinks()
     futures = client.get(tasks, [keys[sink] for sink in sinks], sync=False)
-    handed_over()
+    submitted()
     return dict(zip(sinks, client.gather(futures)))
 
 

@@ -18,12 +18,12 @@ def cluster(workers):
         ray.shutdown()
 
 
-def run_graph(_, graph, handed_over):
+def run_graph(_, graph, submitted):
     refs = []
     for i in range(graph.count):
         refs.append(remote_row.remote(i, graph.duration_ns[i], graph.size[i],
                                       *(refs[dep] for dep in graph.deps_of(i))))
-    handed_over()
+    submitted()
     sinks = graph.sinks()
     wanted = [refs[sink] for sink in sinks]
     return dict(zip(sinks, ray.get(wanted)))

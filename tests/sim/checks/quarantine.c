@@ -290,7 +290,7 @@ static void believe(struct sim *sim, uint32_t host, int kind)
 
 static void check(struct sim *sim, const struct gw_worker *worker)
 {
-    static const struct gw_shape shapes[KINDS] = {
+    static const struct gw_resource_class shapes[KINDS] = {
         [RANKS] = {.ranks = 1}, [FILES] = {.files = true}};
     const uint32_t host = host_of(sim, worker);
     for (int kind = 0; kind < KINDS; kind++) {

@@ -168,7 +168,7 @@ void sim_recency_event(struct sim *sim, struct host *host, const struct gw_event
         begin(sim, recency_of(host), &event->message->assign);
     else if (event->message->type == GW_MESSAGE_finished)
         make(sim, recency_of(host), event);
-    else if (event->message->type == GW_MESSAGE_keep)
+    else if (event->message->type == GW_MESSAGE_replica_request)
         for (size_t i = 0; i < recency_of(host)->results.count; i++)
             host->recency->results.items[i].used_most_ns = sim->now_ns;
 }

@@ -53,7 +53,7 @@ struct trip {
     uint64_t incarnation, number;
     struct gw_msg_checkpoint_transfer what;
     char address[16]; /* address of the host that has the checkpoint; empty: this host itself */
-    bool copy, keep;
+    bool copy, into_copy;
     uint32_t tries; /* to reach that host */
 };
 
@@ -63,14 +63,14 @@ static void lose_folder(struct sim *sim, struct host *host)
 {
     if (sim->healed || !host->saved.count || !sim_chance(sim, EMPTIED_PERCENT))
         return;
-    size_t kept = 0;
+    size_t retained = 0;
     for (size_t i = 0; i < host->saved.count; i++) {
         struct sim_saved saved = host->saved.items[i];
         saved.gone = true;
         if (saved.looked)
-            host->saved.items[kept++] = saved;
+            host->saved.items[retained++] = saved;
     }
-    host->saved.count = kept;
+    host->saved.count = retained;
     host->emptied = true;
     sim_fault(sim, FAULT_EMPTIED);
 }
@@ -128,10 +128,10 @@ static void on_trip(struct sim *sim, void *arg)
         event.text = "no space left";
         sim->some_did_not_start = true;
     } else {
-        put(trip.host, &trip.what, trip.keep);
-        if (!trip.keep) /* the checkpoint is for a rank 0, which is told that it is here */
+        put(trip.host, &trip.what, trip.into_copy);
+        if (!trip.into_copy) /* the checkpoint is for a rank 0, which is told that it is here */
             find(trip.host, &trip.what, false)->looked = true;
-        sim_fault(sim, trip.keep ? FAULT_COPIED : FAULT_TRANSFERRED);
+        sim_fault(sim, trip.into_copy ? FAULT_COPIED : FAULT_TRANSFERRED);
         if (trip.copy)
             sim_fault(sim, FAULT_FROM_COPY);
     }
@@ -141,7 +141,7 @@ static void on_trip(struct sim *sim, void *arg)
         sim_fault(sim, FAULT_TRANSFER_FAILED);
     int rc = sim_host_step(sim, trip.host, &event);
     SIM_CHECK(sim, rc == 0, "a worker refuses the checkpoint that it had transferred");
-    if (trip.keep && event.code == 0 && !sim->healed && sim_chance(sim, 12))
+    if (trip.into_copy && event.code == 0 && !sim->healed && sim_chance(sim, 12))
         sim_host_kill(sim, source); /* kill its source at times, so that the copy is needed */
 }
 
@@ -173,7 +173,7 @@ void sim_transfer_execute(struct sim *sim, struct host *host, const struct gw_ef
                           .incarnation = host->incarnation,
                           .what = effect->message.checkpoint_transfer,
                           .copy = effect->size != 0,
-                          .keep = effect->count != 0};
+                          .into_copy = effect->count != 0};
     if (effect->type == GW_EFFECT_WATCH) {
         trip->what.attempt = effect->number;
         sim_plan_own(sim, 10 * MS + sim_below(sim, SECOND), on_save, trip, sim_drop);

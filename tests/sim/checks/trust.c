@@ -38,7 +38,8 @@ void sim_trust_told(struct sim *sim, const struct gw_message *message)
               (unsigned long long)message->rank_ready.attempt);
 }
 
-void sim_trust_go(struct sim *sim, const struct process *process, const struct gw_msg_gang_go *go)
+void sim_trust_go(struct sim *sim, const struct process *process,
+                  const struct gw_msg_gang_start *go)
 {
     static const char name[] = "ring_key";
     uint8_t key[32];

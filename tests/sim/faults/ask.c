@@ -11,7 +11,7 @@
 #include "scheduler/core/model/jobs/job.h"
 
 enum { HEADER_BYTES = 6 };
-#define KEPT_NS (1000 * MS) /* a worker repeats it if the scheduler dies sooner */
+#define REPORTED_NS (1000 * MS) /* a worker repeats it if the scheduler dies sooner */
 
 /* A rank that has returned. */
 struct returned {
@@ -119,7 +119,7 @@ static bool may_be_lost(struct sim *sim, const struct stop *stop)
     const struct row like = {.attempt = stop->attempt};
     for (uint32_t i = 0; i < sim_gang_of(sim, &like)->world; i++) {
         const struct returned *returned = &stop->returned[i];
-        if (!returned->at_ns || returned->at_ns + KEPT_NS <= sim->asks->crashed_ns ||
+        if (!returned->at_ns || returned->at_ns + REPORTED_NS <= sim->asks->crashed_ns ||
             !is_back(sim, returned->incarnation))
             return true;
     }

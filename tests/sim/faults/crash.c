@@ -78,16 +78,18 @@ static void forget_checkpoints(struct sim *sim)
 
 static void note_hosts(struct sim *sim)
 {
-    struct sim_adrift *adrift = sim_crash_state(sim);
-    adrift->crash_ns = sim->now_ns;
+    struct sim_scheduler_crash *crash_state = sim_crash_state(sim);
+    crash_state->crash_ns = sim->now_ns;
     for (uint32_t i = 0; i < sim->host_count; i++) {
         const struct conn *conn = sim->hosts[i].scheduler;
-        adrift->disconnected[i] = adrift->disconnected[i] || (conn && conn->ends[0].open &&
-                                                              conn->id == sim->hosts[i].welcomed);
+        crash_state->disconnected[i] =
+            crash_state->disconnected[i] ||
+            (conn && conn->ends[0].open && conn->id == sim->hosts[i].welcomed);
         if (!sim_chance(sim, LATE_PERCENT))
             continue;
         sim_fault(sim, FAULT_LATE);
-        adrift->silent_ns[i] = sim->now_ns + 3 * SECOND + sim_below(sim, GW_LOST_NS + 7 * SECOND);
+        crash_state->silent_ns[i] =
+            sim->now_ns + 3 * SECOND + sim_below(sim, GW_LOST_NS + 7 * SECOND);
     }
 }
 
@@ -101,8 +103,8 @@ void sim_crash_options(struct sim *sim, struct host *host, struct gw_node_option
 {
     host->orphan_ns = sim_hash(sim->seed, 480 + host->number) % 3 ? 0 : SECOND / 2;
     options->orphan_ns = host->orphan_ns;
-    if (sim->adrift)
-        sim->adrift->refused_ns[host->number] = 0;
+    if (sim->crash_state)
+        sim->crash_state->refused_ns[host->number] = 0;
 }
 
 static bool runs_on(const struct process *process)
@@ -113,7 +115,7 @@ static bool runs_on(const struct process *process)
 /* A worker that is refused for a long time ends its tasks. */
 static void check_orphans(struct sim *sim, const struct host *host)
 {
-    uint64_t *since_ns = &sim->adrift->refused_ns[host->number];
+    uint64_t *since_ns = &sim->crash_state->refused_ns[host->number];
     if (!*since_ns)
         *since_ns = sim->now_ns;
     if (!host->orphan_ns || sim->now_ns <= *since_ns + host->orphan_ns)
@@ -140,14 +142,14 @@ void sim_crash_silent(struct sim *sim, const struct conn *conn)
 
 bool sim_crash_refuses(struct sim *sim, struct host *host)
 {
-    const struct sim_adrift *adrift = sim->adrift;
-    if (!adrift)
+    const struct sim_scheduler_crash *crash_state = sim->crash_state;
+    if (!crash_state)
         return false;
-    if (sim->now_ns < adrift->silent_ns[host->number]) {
-        sim_plan(sim, adrift->silent_ns[host->number] - sim->now_ns, on_again, host);
+    if (sim->now_ns < crash_state->silent_ns[host->number]) {
+        sim_plan(sim, crash_state->silent_ns[host->number] - sim->now_ns, on_again, host);
         return true;
     }
-    if (!adrift->down)
+    if (!crash_state->down)
         return false;
     check_orphans(sim, host);
     (void)sim_host_step(
@@ -160,7 +162,7 @@ bool sim_crash_refuses(struct sim *sim, struct host *host)
 static bool was_assigned_before(struct sim *sim, uint64_t attempt)
 {
     uint64_t at_ns;
-    return gw_map_get(&sim->assigned, attempt, &at_ns) && at_ns < sim->adrift->crash_ns;
+    return gw_map_get(&sim->assigned, attempt, &at_ns) && at_ns < sim->crash_state->crash_ns;
 }
 
 /* Returns true if the scheduler reports the task in this state, with this attempt (0: any). */
@@ -188,14 +190,14 @@ static bool is_in(struct sim *sim, struct claim claim, const char *wanted)
 void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_message *message)
 {
     const struct gw_msg_registration *registration = &message->registration;
-    if (!sim->adrift)
+    if (!sim->crash_state)
         return;
-    gw_array_clear(&sim->adrift->claims);
+    gw_array_clear(&sim->crash_state->claims);
     if (!host->scheduler || host->scheduler->id != host->welcomed ||
         !sim_host_is_heard(sim, host, message) ||
-        sim->adrift->registered[host->number] == host->scheduler->id) /* a duplicate */
+        sim->crash_state->registered[host->number] == host->scheduler->id) /* a duplicate */
         return;
-    sim->adrift->registered[host->number] = host->scheduler->id;
+    sim->crash_state->registered[host->number] = host->scheduler->id;
     sim_recovery_says(sim, host, registration);
     for (uint32_t i = 0; i < registration->attempt.count; i++) {
         struct claim claim = {gw_col64_at(registration->attempt_job, i), 0,
@@ -208,7 +210,7 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
                    is_in(sim, claim, "ready");
         claim.attempt = gw_col64_at(registration->attempt, i);
         if (due)
-            GW_MUST(gw_array_push(&sim->adrift->claims, claim));
+            GW_MUST(gw_array_push(&sim->crash_state->claims, claim));
     }
 }
 
@@ -218,10 +220,10 @@ void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw
     if (message->type != GW_MESSAGE_registration)
         return;
     sim_recovery_said(sim, host);
-    if (!sim->adrift)
+    if (!sim->crash_state)
         return;
-    sim->adrift->disconnected[host->number] = false;
-    sim->adrift->refused_ns[host->number] = 0;
+    sim->crash_state->disconnected[host->number] = false;
+    sim->crash_state->refused_ns[host->number] = 0;
     for (uint32_t i = 0; i < registration->attempt.count; i++) {
         uint32_t kind = gw_col32_at(registration->attempt_claim, i);
         const struct claim claim = {gw_col64_at(registration->attempt_job, i),
@@ -233,22 +235,23 @@ void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw
             continue;
         sim_charge_adopted(sim, claim.job, claim.index, claim.attempt);
         if (!waits && kind != GW_CLAIM_WAITS)
-            sim_fault(sim, kind == GW_CLAIM_ENDED ? FAULT_ENDED_ADRIFT : FAULT_ADOPTED);
+            sim_fault(sim, kind == GW_CLAIM_ENDED ? FAULT_ENDED_ORPHANED : FAULT_ADOPTED);
     }
-    for (size_t i = 0; i < sim->adrift->claims.count; i++)
-        SIM_CHECK(sim, is_in(sim, sim->adrift->claims.items[i], "placed"),
+    for (size_t i = 0; i < sim->crash_state->claims.count; i++)
+        SIM_CHECK(sim, is_in(sim, sim->crash_state->claims.items[i], "placed"),
                   "task %u of job %llu runs on host %u, waits, and is not taken over",
-                  sim->adrift->claims.items[i].index,
-                  (unsigned long long)sim->adrift->claims.items[i].job, host->number);
+                  sim->crash_state->claims.items[i].index,
+                  (unsigned long long)sim->crash_state->claims.items[i].job, host->number);
 }
 
 void sim_crash_begins(struct sim *sim, const struct process *process)
 {
     const struct row *row = &process->rows.items[0];
-    if (!sim->adrift || !row->work->job->detached || was_assigned_before(sim, row->attempt))
+    if (!sim->crash_state || !row->work->job->detached || was_assigned_before(sim, row->attempt))
         return;
     for (uint32_t i = 0; i < sim->host_count; i++)
-        for (size_t k = 0; k < sim->hosts[i].processes.count && sim->adrift->disconnected[i]; k++) {
+        for (size_t k = 0; k < sim->hosts[i].processes.count && sim->crash_state->disconnected[i];
+             k++) {
             const struct process *other = sim->hosts[i].processes.items[k];
             SIM_CHECK(sim,
                       !other->alive || !other->executing || other->kill_ns || !other->rows.count ||
@@ -265,7 +268,7 @@ void sim_crash_begins(struct sim *sim, const struct process *process)
 static void begin_again(struct sim *sim, void *arg)
 {
     (void)arg;
-    sim->adrift->down = false;
+    sim->crash_state->down = false;
     count_outlived(sim);
     sim_sched_start(sim, gw_sched_term(sim->sched) + 1);
     sim_recovery_on_begun(sim);
@@ -302,7 +305,7 @@ static bool waits_for_work(struct sim *sim)
     if (kind == 0 || GW_PLANTED(330) || sim_crash_state(sim)->patience == WAITS_MAX ||
         (results ? sim_recovery_lies(sim) : something_runs(sim, kind <= 3)))
         return false;
-    sim->adrift->patience++;
+    sim->crash_state->patience++;
     sim_plan(sim, 2 * MS, sim_crash_perhaps, NULL);
     return true;
 }
@@ -328,23 +331,24 @@ static void lengthen(struct sim *sim, struct process *process)
  * Other workers that offer the same GPUs must not get them in the next term either. */
 static bool loses_gpus(struct sim *sim)
 {
-    struct sim_adrift *adrift = sim_crash_state(sim);
+    struct sim_scheduler_crash *crash_state = sim_crash_state(sim);
     bool some = false;
-    if (adrift->rested || (sim_hash(sim->seed, 334) % 4))
+    if (crash_state->rested || (sim_hash(sim->seed, 334) % 4))
         return false;
     for (uint32_t i = 0; i < sim->host_count; i++)
         for (size_t k = 0; k < sim->hosts[i].processes.count && sim->hosts[i].scheduler; k++) {
             if (!sim->hosts[i].processes.items[k]->gpus)
                 continue;
             lengthen(sim, sim->hosts[i].processes.items[k]);
-            adrift->silent_ns[i] = sim->now_ns + 2 * SECOND + sim_hash(sim->seed, i) % (8 * SECOND);
+            crash_state->silent_ns[i] =
+                sim->now_ns + 2 * SECOND + sim_hash(sim->seed, i) % (8 * SECOND);
             sim_cut(sim, sim->hosts[i].scheduler);
             some = true;
             break;
         }
     if (some)
         sim_plan(sim, 300 * MS, sim_crash_perhaps, NULL);
-    adrift->rested = some;
+    crash_state->rested = some;
     return some;
 }
 
@@ -365,8 +369,8 @@ static void crash(struct sim *sim)
     sim->sched = sim_sched_new();
     sim_sched_restore(sim, sim->sched, sim->facts.size);
     sim_recovery_on_restored(sim);
-    sim->adrift->down = sim_chance(sim, DOWN_PERCENT);
-    if (sim->adrift->down)
+    sim->crash_state->down = sim_chance(sim, DOWN_PERCENT);
+    if (sim->crash_state->down)
         sim_plan(sim, sim_below(sim, sim_chance(sim, 20) ? 14 * SECOND : 2 * SECOND), begin_again,
                  NULL);
     else
@@ -397,8 +401,8 @@ void sim_crash_plan(struct sim *sim)
 
 void sim_crash_free(struct sim *sim)
 {
-    if (sim->adrift)
-        gw_array_deinit(&sim->adrift->claims);
-    free(sim->adrift);
-    sim->adrift = NULL;
+    if (sim->crash_state)
+        gw_array_deinit(&sim->crash_state->claims);
+    free(sim->crash_state);
+    sim->crash_state = NULL;
 }

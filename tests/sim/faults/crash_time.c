@@ -4,16 +4,16 @@
 
 enum { CRASHES_PERCENT = 25, SAVED_PERCENT = 80 };
 
-struct sim_adrift *sim_crash_state(struct sim *sim)
+struct sim_scheduler_crash *sim_crash_state(struct sim *sim)
 {
-    if (!sim->adrift)
-        GW_MUST_PTR(sim->adrift = calloc(1, sizeof *sim->adrift));
-    return sim->adrift;
+    if (!sim->crash_state)
+        GW_MUST_PTR(sim->crash_state = calloc(1, sizeof *sim->crash_state));
+    return sim->crash_state;
 }
 
 bool sim_crash_down(const struct sim *sim)
 {
-    return sim->adrift && sim->adrift->down;
+    return sim->crash_state && sim->crash_state->down;
 }
 
 void sim_crash_soon(struct sim *sim, uint64_t in_ns)
@@ -37,20 +37,20 @@ bool sim_crash_rests(const struct sim *sim)
 void sim_crash_on_saved(struct sim *sim)
 {
     uint64_t chance = sim_hash(sim->seed, 331);
-    struct sim_adrift *adrift = sim_crash_state(sim);
-    if (adrift->on_saved || chance % 100 >= SAVED_PERCENT)
+    struct sim_scheduler_crash *crash_state = sim_crash_state(sim);
+    if (crash_state->on_saved || chance % 100 >= SAVED_PERCENT)
         return;
-    adrift->on_saved = true;
+    crash_state->on_saved = true;
     sim_plan(sim, sim_hash(chance, 1) % (20 * MS), sim->crash, NULL);
 }
 
 void sim_crash_on_stop(struct sim *sim)
 {
-    struct sim_adrift *adrift = sim_crash_state(sim);
-    if (adrift->stop != STOP_NONE)
+    struct sim_scheduler_crash *crash_state = sim_crash_state(sim);
+    if (crash_state->stop != STOP_NONE)
         return;
-    adrift->stop = sim_hash(sim->seed, 338) % 2 ? STOP_HEARD : STOP_ASKED;
-    if (adrift->stop == STOP_HEARD)
+    crash_state->stop = sim_hash(sim->seed, 338) % 2 ? STOP_HEARD : STOP_ASKED;
+    if (crash_state->stop == STOP_HEARD)
         return;
     for (size_t i = 0; i < sim->conns.count; i++) {
         struct conn *conn = sim->conns.items[i];
@@ -61,9 +61,9 @@ void sim_crash_on_stop(struct sim *sim)
 
 void sim_crash_on_stopped(struct sim *sim, bool returned)
 {
-    struct sim_adrift *adrift = sim_crash_state(sim);
-    if (adrift->stop != (returned ? STOP_HEARD : STOP_ASKED))
+    struct sim_scheduler_crash *crash_state = sim_crash_state(sim);
+    if (crash_state->stop != (returned ? STOP_HEARD : STOP_ASKED))
         return;
-    adrift->stop = STOP_TOLD;
+    crash_state->stop = STOP_TOLD;
     sim_crash_soon(sim, sim_hash(sim->seed, 335) % (2 * MS));
 }

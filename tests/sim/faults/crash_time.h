@@ -10,7 +10,7 @@ struct claim {
     uint32_t index;
 };
 
-struct sim_adrift {
+struct sim_scheduler_crash {
     bool down;
     bool on_saved; /* the scheduler has died because a gang had saved */
     /* It has died when a user was told that a gang stops, or when the gang's ranks returned because
@@ -37,7 +37,7 @@ void sim_crash_on_stop(struct sim *sim);
 void sim_crash_on_stopped(struct sim *sim, bool returned);
 
 /* sim_crash_state creates the state at its first call. */
-struct sim_adrift *sim_crash_state(struct sim *sim);
+struct sim_scheduler_crash *sim_crash_state(struct sim *sim);
 
 bool sim_crash_planned(const struct sim *sim); /* true if the scheduler dies in this seed */
 /* sim_crash_rests returns true if, in this seed, workers are absent after the crash whose GPUs

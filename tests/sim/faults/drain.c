@@ -10,12 +10,12 @@
 
 enum { DRAINS_PERCENT = 30, STAYS_PERCENT = 40 };
 
-enum kept { FREE, KEPT, UNSURE /* sent, and the scheduler may have received it */ };
+enum drained { FREE, DRAINED, UNSURE /* sent, and the scheduler may have received it */ };
 
 /* What was said about a GPU. facts: size of the facts that include it. */
 struct word {
     char uuid[SIM_GPU_NAME];
-    enum kept kept;
+    enum drained drained;
     size_t facts;
 };
 
@@ -23,7 +23,7 @@ struct asked {
     const struct client *client;
     uint64_t request;
     struct word word;
-    enum kept before;
+    enum drained before;
     bool heard;     /* the scheduler has received it; the answer may arrive much later */
     bool overtaken; /* a worker has reported something about this GPU since */
 };
@@ -54,9 +54,9 @@ void sim_drain_free(struct sim *sim)
 /* -- What was said -------------------------------------------------------------------------------
  */
 
-static void say(struct sim *sim, const char *uuid, enum kept kept)
+static void say(struct sim *sim, const char *uuid, enum drained drained)
 {
-    struct word word = {.kept = kept, .facts = SIZE_MAX};
+    struct word word = {.drained = drained, .facts = SIZE_MAX};
     (void)snprintf(word.uuid, sizeof word.uuid, "%s", uuid);
     GW_MUST(gw_array_push(&drains_of(sim)->words, word));
 }
@@ -82,11 +82,11 @@ void sim_drain_crashed(struct sim *sim)
         sim->drains->words.count--;
 }
 
-static enum kept kept_of(const struct sim *sim, const char *uuid)
+static enum drained drained_of(const struct sim *sim, const char *uuid)
 {
     for (size_t i = sim->drains ? sim->drains->words.count : 0; i-- > 0;)
         if (strcmp(sim->drains->words.items[i].uuid, uuid) == 0)
-            return sim->drains->words.items[i].kept;
+            return sim->drains->words.items[i].drained;
     return FREE;
 }
 
@@ -141,8 +141,8 @@ static struct gw_value *ask_gpus(struct sim *sim)
 
 /* A worker has registered and has not yet reported its drained GPUs: GPUs that were drained before
  * must still be. */
-static void check_kept(struct sim *sim, const struct host *host, const struct gw_message *message,
-                       const struct gw_value *list)
+static void check_drained(struct sim *sim, const struct host *host,
+                          const struct gw_message *message, const struct gw_value *list)
 {
     uint64_t *registered = &drains_of(sim)->registered[host->number];
     if (!is_of(host, host->scheduler) || !sim_host_is_heard(sim, host, message) ||
@@ -153,12 +153,12 @@ static void check_kept(struct sim *sim, const struct host *host, const struct gw
         char uuid[SIM_GPU_NAME];
         const char *why = why_drained(list, host, i);
         sim_gpu_name(host, i, uuid);
-        enum kept kept = kept_of(sim, uuid);
-        if (!why || kept == UNSURE)
+        enum drained drained = drained_of(sim, uuid);
+        if (!why || drained == UNSURE)
             continue;
-        if (sim->life && kept == KEPT)
-            sim_fault(sim, FAULT_GPU_KEPT);
-        SIM_CHECK(sim, (*why != '\0') == (kept == KEPT), "GPU %s of host %u %s drained", uuid,
+        if (sim->life && drained == DRAINED)
+            sim_fault(sim, FAULT_GPU_STILL_DRAINED);
+        SIM_CHECK(sim, (*why != '\0') == (drained == DRAINED), "GPU %s of host %u %s drained", uuid,
                   host->number, *why ? "is still" : "does not stay");
     }
 }
@@ -190,7 +190,7 @@ void sim_drain_heard(struct sim *sim, const struct host *host, const struct clie
         return;
     struct gw_value *list = ask_gpus(sim);
     if (message->type == GW_MESSAGE_registration) {
-        check_kept(sim, host, message, list);
+        check_drained(sim, host, message, list);
     } else if (*drained->why && drained->lasts && drained->gpu < host->gpus) {
         char uuid[SIM_GPU_NAME];
         const char *why = why_drained(list, host, drained->gpu);
@@ -200,8 +200,8 @@ void sim_drain_heard(struct sim *sim, const struct host *host, const struct clie
          */
         heard = heard && !*text_of(gpu_of(list, host, drained->gpu), "given_back");
         overtake(sim, uuid);
-        if (heard || kept_of(sim, uuid) == FREE)
-            say(sim, uuid, heard ? KEPT : UNSURE);
+        if (heard || drained_of(sim, uuid) == FREE)
+            say(sim, uuid, heard ? DRAINED : UNSURE);
         sim_drain_stepped(sim);
     }
     gw_value_unref(list);
@@ -227,9 +227,9 @@ void sim_drain_told(struct sim *sim, const struct client *client, const struct g
         gw_array_remove_swap(&sim->drains->asked, i);
         /* Otherwise the state may have changed since. */
         if (!asked.overtaken && !is_asked(sim, asked.word.uuid))
-            say(sim, asked.word.uuid, message->reply.code == 0 ? asked.word.kept : asked.before);
+            say(sim, asked.word.uuid, message->reply.code == 0 ? asked.word.drained : asked.before);
         if (message->reply.code == 0)
-            sim_fault(sim, asked.word.kept ? FAULT_GPU_TAKEN_OUT : FAULT_GPU_GIVEN_BACK);
+            sim_fault(sim, asked.word.drained ? FAULT_GPU_TAKEN_OUT : FAULT_GPU_GIVEN_BACK);
         return;
     }
 }
@@ -251,7 +251,7 @@ void sim_drain_assigned(struct sim *sim, const struct conn *conn,
             uint32_t number = gw_col32_at(assign->gpus, at);
             const char *why = is_of(host, conn) ? why_drained(list, host, number) : NULL;
             sim_gpu_name(host, number, uuid);
-            SIM_CHECK(sim, kept_of(sim, uuid) != KEPT && !(why && *why),
+            SIM_CHECK(sim, drained_of(sim, uuid) != DRAINED && !(why && *why),
                       "attempt %llx is placed at GPU %s of host %u, which is drained: %s",
                       (unsigned long long)gw_col64_at(assign->attempt, i), uuid, host->number,
                       why && *why ? why : "it stays so");
@@ -310,9 +310,9 @@ void sim_drain_ask(struct sim *sim, struct host *host, uint32_t number, bool dra
     }
     struct asked asked = {.client = client,
                           .request = sim_client_call(client, GW_MESSAGE_reply),
-                          .word = {.kept = drain ? KEPT : FREE}};
+                          .word = {.drained = drain ? DRAINED : FREE}};
     (void)snprintf(asked.word.uuid, sizeof asked.word.uuid, "%s", name);
-    asked.before = kept_of(sim, name);
+    asked.before = drained_of(sim, name);
     say(sim, name, UNSURE); /* unknown until the answer arrives */
     sim_drain_stepped(sim);
     GW_MUST(gw_array_push(&drains_of(sim)->asked, asked));

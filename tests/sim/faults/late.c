@@ -73,11 +73,11 @@ void sim_late_skip(struct sim *sim, struct process *process, uint64_t attempt)
 
 static void forget_crash(struct host *host, uint64_t attempt)
 {
-    size_t kept = 0;
+    size_t retained = 0;
     for (size_t i = 0; i < host->crashes.count; i++)
         if (host->crashes.items[i].attempt != attempt)
-            host->crashes.items[kept++] = host->crashes.items[i];
-    host->crashes.count = kept;
+            host->crashes.items[retained++] = host->crashes.items[i];
+    host->crashes.count = retained;
 }
 
 static void note_crash(struct host *host, uint64_t attempt, uint64_t in)

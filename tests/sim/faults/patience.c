@@ -159,9 +159,9 @@ static void booth_hears(struct patience *patience, struct booth *booth,
     case GW_MESSAGE_assign:
         assigned(patience, booth, &message->assign);
         break;
-    case GW_MESSAGE_gang_go:
+    case GW_MESSAGE_gang_start:
         for (size_t k = 0; k < booth->stints.count; k++)
-            if (booth->stints.items[k].attempt == message->gang_go.attempt)
+            if (booth->stints.items[k].attempt == message->gang_start.attempt)
                 booth->stints.items[k].end_ns =
                     patience->sim->now_ns + booth->stints.items[k].run_ns;
         break;

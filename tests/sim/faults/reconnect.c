@@ -9,16 +9,16 @@
  * later. */
 static void lose_under_way(struct sim *sim, struct conn *conn, int to)
 {
-    size_t kept = 0;
+    size_t retained = 0;
     for (size_t i = 0; i < conn->queue[to].count; i++) {
         struct packet *packet = &conn->queue[to].items[i];
         if (packet->urgent || (GW_PLANTED(241) && i == 0))
             sim_packet_free(sim, packet, true);
         else
-            conn->queue[to].items[kept++] = *packet;
+            conn->queue[to].items[retained++] = *packet;
     }
-    conn->lost[to] += conn->queue[to].count - kept;
-    conn->queue[to].count = kept;
+    conn->lost[to] += conn->queue[to].count - retained;
+    conn->queue[to].count = retained;
 }
 
 void sim_reconnect(struct sim *sim)

@@ -13,7 +13,7 @@ void sim_elastic_shape(struct sim *sim, struct work *work)
     if (work->ranks < 2 || work->job->pure || (lot % 4 == 0 && !GW_PLANTED(260)))
         return;
     work->min_ranks = 1 + (uint32_t)(lot / 4 % (work->ranks - 1));
-    work->full_wait_ns = lot % 4 == 1 ? SECOND : 0;
+    work->full_size_timeout_ns = lot % 4 == 1 ? SECOND : 0;
     work->collectives += 5; /* so that resources become free while it runs */
     work->run_ns += 50 * MS;
 }

@@ -57,36 +57,39 @@ void sim_folder_remove(struct sim *sim, struct host *host, uint64_t number)
     for (size_t i = 0; i < host->folders.count; i++)
         if (host->folders.items[i] == number)
             gw_array_remove_swap(&host->folders, i--);
-    if (gw_map_remove(&host->kept, number))
-        sim_fault(sim, FAULT_KEPT_GOES);
+    if (gw_map_remove(&host->retained_workdirs, number))
+        sim_fault(sim, FAULT_WORKDIR_REMOVED);
 }
 
-void sim_folder_keep(struct sim *sim, struct host *host, uint64_t number)
+void sim_folder_retain(struct sim *sim, struct host *host, uint64_t number)
 {
     SIM_CHECK(sim, is_there(host, number) && !is_used(host, number),
               "host %u keeps folder %" PRIu64 ", which is not there, or in use", host->number,
               number);
-    sim_fault(sim, FAULT_KEPT);
-    GW_MUST(gw_map_put(&host->kept, number, 0));
+    sim_fault(sim, FAULT_WORKDIR_RETAINED);
+    GW_MUST(gw_map_put(&host->retained_workdirs, number, 0));
 }
 
 void sim_folder_count(struct host *host, struct gw_event *event)
 {
-    event->bytes = SIM_KEPT_BYTES * 11 / 20 + event->number * 97 % (SIM_KEPT_BYTES * 9 / 20);
-    event->free_bytes = event->number % 5 ? SIM_KEPT_BYTES : SIM_KEPT_BYTES / 2;
+    event->bytes =
+        SIM_RETAINED_BYTES * 11 / 20 + event->number * 97 % (SIM_RETAINED_BYTES * 9 / 20);
+    event->free_bytes = event->number % 5 ? SIM_RETAINED_BYTES : SIM_RETAINED_BYTES / 2;
     uint64_t before;
-    if (gw_map_get(&host->kept, event->number, &before))
-        GW_MUST(gw_map_put(&host->kept, event->number, event->bytes));
+    if (gw_map_get(&host->retained_workdirs, event->number, &before))
+        GW_MUST(gw_map_put(&host->retained_workdirs, event->number, event->bytes));
 }
 
 void sim_folder_counted(struct sim *sim, const struct host *host)
 {
     uint64_t bytes = 0, number, each;
-    for (size_t at = 0; gw_map_next(&host->kept, &at, &number, &each);)
+    for (size_t at = 0; gw_map_next(&host->retained_workdirs, &at, &number, &each);)
         bytes += each;
-    SIM_CHECK(sim, bytes <= SIM_KEPT_BYTES && host->kept.count <= GW_NODE_KEPT_MAX,
+    SIM_CHECK(sim,
+              bytes <= SIM_RETAINED_BYTES &&
+                  host->retained_workdirs.count <= GW_RETAINED_WORKDIRS_MAX,
               "host %u keeps %" PRIu64 " bytes in %zu folders", host->number, bytes,
-              host->kept.count);
+              host->retained_workdirs.count);
 }
 
 uint64_t sim_folder_number(const char *path)

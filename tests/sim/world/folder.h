@@ -9,11 +9,11 @@ enum { FOLDER_TEXT = 48 };
 void sim_folder_answer(struct sim *sim, struct host *host, struct gw_event *event,
                        char text[static FOLDER_TEXT]);
 void sim_folder_remove(struct sim *sim, struct host *host, uint64_t number);
-/* sim_folder_keep makes the host count a folder that it keeps. sim_folder_count answers a COUNT
+/* sim_folder_retain makes the host count a folder that it keeps. sim_folder_count answers a COUNT
  * effect. sim_folder_counted checks after a COUNTED event that the kept folders do not exceed
- * SIM_KEPT_BYTES. */
-enum { SIM_KEPT_BYTES = 1000 };
-void sim_folder_keep(struct sim *sim, struct host *host, uint64_t number);
+ * SIM_RETAINED_BYTES. */
+enum { SIM_RETAINED_BYTES = 1000 };
+void sim_folder_retain(struct sim *sim, struct host *host, uint64_t number);
 void sim_folder_count(struct host *host, struct gw_event *event);
 void sim_folder_counted(struct sim *sim, const struct host *host);
 uint64_t sim_folder_number(const char *path); /* returns 0 if path is not such a folder */

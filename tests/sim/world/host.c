@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-static const uint8_t *token_kept(struct host *host, uint64_t token)
+static const uint8_t *token_retained(struct host *host, uint64_t token)
 {
     for (size_t i = 0; i < host->tokens.count; i++)
         if (host->tokens.items[i] == token) {
@@ -200,8 +200,8 @@ static void execute_send(struct sim *sim, struct host *host, const struct gw_eff
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, effect->peer.id, &end);
     sim_disk_told(sim, host, &effect->message);
     sim_leave_says(sim, host, &effect->message);
-    if (effect->message.type == GW_MESSAGE_kept)
-        sim_replica_kept(sim, host, &effect->message.kept);
+    if (effect->message.type == GW_MESSAGE_replica_reply)
+        sim_replica_replied(sim, host, &effect->message.replica_reply);
     struct gw_effect sent = *effect;
     sim_recant_told(sim, host, &sent.message);
     if (sent.message.type == GW_MESSAGE_ended)
@@ -219,8 +219,8 @@ static void execute_close(struct sim *sim, struct host *host, uint64_t peer)
     if (conn && conn == host->scheduler) { /* messages that still arrive are dropped */
         if (conn->id == host->welcomed)
             sim_reconnect_given_up(sim, conn);
-        host->keep_seen = UINT64_MAX;
-        gw_array_clear(&host->keepings);
+        host->replica_seen = UINT64_MAX;
+        gw_array_clear(&host->replica_requests);
     }
     if (conn)
         sim_close(sim, conn, end);
@@ -237,7 +237,7 @@ static void execute(struct sim *sim, struct host *host, const struct gw_effect *
         execute_close(sim, host, effect->peer.id);
         break;
     case GW_EFFECT_DROP_TOKEN:
-        SIM_CHECK(sim, token_kept(host, effect->tokens[0]) != NULL,
+        SIM_CHECK(sim, token_retained(host, effect->tokens[0]) != NULL,
                   "a worker closes a descriptor that it has not");
         sim_token_drop(sim, effect->tokens[0]);
         break;
@@ -254,7 +254,7 @@ static void execute(struct sim *sim, struct host *host, const struct gw_effect *
         plan_answer(sim, host, effect);
         break;
     case GW_EFFECT_COUNT:
-        sim_folder_keep(sim, host, effect->number);
+        sim_folder_retain(sim, host, effect->number);
         plan_answer(sim, host, effect);
         break;
     case GW_EFFECT_LOOK:
@@ -378,8 +378,8 @@ static void on_connect(struct sim *sim, void *arg)
                       .incarnation = host->incarnation,
                       .peer = host->next_peer++};
     host->scheduler = sim_connect(sim, sched, own);
-    host->log_seen = host->keep_seen = 0;
-    gw_array_clear(&host->keepings);
+    host->log_seen = host->replica_seen = 0;
+    gw_array_clear(&host->replica_requests);
     int rc = sim_host_step(
         sim, host,
         &(struct gw_event){.type = GW_EVENT_OPEN, .peer = {own.peer}, .role = GW_ROLE_SCHEDULER});
@@ -427,7 +427,7 @@ void sim_host_start(struct sim *sim, struct host *host)
         .checkpoint_dir = "/checkpoint",
         .resources = resources,
         .lent_max = sim->lent_max,
-        .kept_bytes_max = SIM_KEPT_BYTES,
+        .retained_bytes_max = SIM_RETAINED_BYTES,
     };
     sim_disk_options(sim, host, &options);
     sim_crash_options(sim, host, &options);
@@ -467,7 +467,7 @@ static void lose_all(struct sim *sim, struct host *host)
         sim_token_drop(sim, host->tokens.items[i]);
     gw_array_clear(&host->tokens);
     gw_array_clear(&host->folders);
-    gw_map_deinit(&host->kept);
+    gw_map_deinit(&host->retained_workdirs);
     gw_array_clear(&host->saved);
     gw_map_deinit(&host->leases);
     sim_recant_drop(host);
@@ -527,10 +527,10 @@ void sim_host_free(struct sim *sim, struct host *host)
     for (size_t i = 0; i < host->old.count; i++)
         sim_packet_free(sim, &host->old.items[i], true);
     gw_array_deinit(&host->old);
-    gw_array_deinit(&host->keepings);
+    gw_array_deinit(&host->replica_requests);
     gw_array_deinit(&host->tokens);
     gw_array_deinit(&host->folders);
-    gw_map_deinit(&host->kept);
+    gw_map_deinit(&host->retained_workdirs);
     gw_array_deinit(&host->saved);
     gw_array_deinit(&host->tunnels);
     gw_array_deinit(&host->processes);

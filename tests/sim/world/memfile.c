@@ -252,7 +252,7 @@ static bool keeps(struct sim *sim, struct process *process, struct held *held)
         return held->until_ns > sim->now_ns;
     held->attempt = 0;
     held->until_ns = sim->now_ns + sim_hash(sim->seed, all(sim)->draws) % (20 * MS);
-    sim_fault(sim, FAULT_MEMFILE_KEPT);
+    sim_fault(sim, FAULT_MEMFILE_REFERENCED);
     sim_process_later(sim, process, held->until_ns - sim->now_ns, on_sweep);
     return true;
 }

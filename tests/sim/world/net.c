@@ -298,7 +298,8 @@ static bool end_alive(const struct end *end)
 }
 
 /* Stores some messages of a worker to the scheduler. They are sent again later. */
-static void keep_old(struct sim *sim, const struct conn *conn, int to, const struct packet *packet)
+static void record_old(struct sim *sim, const struct conn *conn, int to,
+                       const struct packet *packet)
 {
     const struct end *from = &conn->ends[1 - to];
     if (conn->ends[to].side != SIDE_SCHED || from->side != SIDE_HOST || packet->token_count ||
@@ -342,7 +343,7 @@ static void arrive(struct sim *sim, void *arg)
         sim_packet_free(sim, &packet, true);
         return;
     }
-    keep_old(sim, conn, to, &packet);
+    record_old(sim, conn, to, &packet);
     hand_over(sim, &conn->ends[to], &packet);
 }
 

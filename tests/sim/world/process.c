@@ -1,7 +1,7 @@
 /* Processes of a host: runners and commands, and the supervisor that starts and reaps them.
  *
- * A rank is simulated by a table: it starts, reports that it is ready, joins at gang_go, and runs
- * collectives. A collective ends when all N ranks are in it. A rank may also hang or ignore
+ * A rank is simulated by a table: it starts, reports that it is ready, joins at gang_start, and
+ * runs collectives. A collective ends when all N ranks are in it. A rank may also hang or ignore
  * SIGTERM. start.c checks the conditions at the start of a task. */
 #include "tests/sim/checks/admission.h"
 #include "tests/sim/checks/cancelled.h"
@@ -331,7 +331,7 @@ static void send_metric(struct sim *sim, struct process *process, const struct l
     sim_process_tell(sim, process, &message, NULL, 0);
 }
 
-/* The first row starts: a task, or a rank that has received gang_go. */
+/* The first row starts: a task, or a rank that has received gang_start. */
 static void begin(struct sim *sim, struct process *process)
 {
     struct row *row = &process->rows.items[0];

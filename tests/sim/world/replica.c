@@ -70,41 +70,44 @@ void sim_replica_take(struct sim *sim, struct client *client,
 
 void sim_replica_told(struct host *host, const struct gw_message *message)
 {
-    if (message->sequence <= host->keep_seen)
+    if (message->sequence <= host->replica_seen)
         return; /* a duplicate */
-    host->keep_seen = message->sequence;
-    if (message->type == GW_MESSAGE_keep)
-        GW_MUST(gw_array_push(&host->keepings, message->keep));
+    host->replica_seen = message->sequence;
+    if (message->type == GW_MESSAGE_replica_request)
+        GW_MUST(gw_array_push(&host->replica_requests, message->replica_request));
 }
 
-static bool releases(const struct gw_msg_release *release, const struct gw_msg_keep *keep)
+static bool releases(const struct gw_msg_release *release,
+                     const struct gw_msg_replica_request *request)
 {
     for (uint32_t i = 0; i < release->job.count; i++)
-        if (gw_col64_at(release->job, i) == keep->job &&
-            gw_col32_at(release->index, i) == keep->index &&
-            gw_col32_at(release->rank, i) == keep->rank)
+        if (gw_col64_at(release->job, i) == request->job &&
+            gw_col32_at(release->index, i) == request->index &&
+            gw_col32_at(release->rank, i) == request->rank)
             return true;
     return false;
 }
 
 void sim_replica_check(struct sim *sim, const struct host *host, const struct gw_message *message)
 {
-    for (size_t i = 0; message->type == GW_MESSAGE_release && i < host->keepings.count; i++)
-        SIM_CHECK(sim, !releases(&message->release, &host->keepings.items[i]),
+    for (size_t i = 0; message->type == GW_MESSAGE_release && i < host->replica_requests.count; i++)
+        SIM_CHECK(sim, !releases(&message->release, &host->replica_requests.items[i]),
                   "host %u goes on fetching a copy that was released", host->number);
 }
 
-void sim_replica_kept(struct sim *sim, struct host *host, const struct gw_msg_kept *kept)
+void sim_replica_replied(struct sim *sim, struct host *host,
+                         const struct gw_msg_replica_reply *reply)
 {
     size_t i = 0;
-    while (i < host->keepings.count && host->keepings.items[i].request != kept->request)
+    while (i < host->replica_requests.count &&
+           host->replica_requests.items[i].request != reply->request)
         i++;
-    SIM_CHECK(sim, i < host->keepings.count,
+    SIM_CHECK(sim, i < host->replica_requests.count,
               "host %u keeps what nobody asked for, or says it twice", host->number);
-    gw_array_remove_swap(&host->keepings, i);
-    if (kept->code < 0)
-        sim_fault(sim, kept->code == GW_ECANCELLED ? FAULT_COPY_RELEASED : FAULT_COPY_FAILED);
+    gw_array_remove_swap(&host->replica_requests, i);
+    if (reply->code < 0)
+        sim_fault(sim, reply->code == GW_ECANCELLED ? FAULT_COPY_RELEASED : FAULT_COPY_FAILED);
     else
-        SIM_CHECK(sim, gw_node_core_holds(host->core, kept->job, kept->index, kept->rank),
+        SIM_CHECK(sim, gw_node_core_holds(host->core, reply->job, reply->index, reply->rank),
                   "host %u says that it has a copy, and has not", host->number);
 }

@@ -65,7 +65,7 @@ static void take_assign(struct sim *sim, struct process *process,
     sim_process_execute(sim, process);
 }
 
-static void take_go(struct sim *sim, struct process *process, const struct gw_msg_gang_go *go)
+static void take_go(struct sim *sim, struct process *process, const struct gw_msg_gang_start *go)
 {
     if (!process->rows.count || process->rows.items[0].attempt != go->attempt ||
         process->rank_state != RANK_REPORTED)
@@ -96,8 +96,8 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
         sim_gang_told(process, &message.gang);
     else if (message.type == GW_MESSAGE_task_folder)
         sim_folder_told(process, &message.task_folder);
-    else if (message.type == GW_MESSAGE_gang_go)
-        take_go(sim, process, &message.gang_go);
+    else if (message.type == GW_MESSAGE_gang_start)
+        take_go(sim, process, &message.gang_start);
     else if (message.type == GW_MESSAGE_control)
         sim_gang_asked(sim, process, &message.control);
     else if (message.type == GW_MESSAGE_task_taken)

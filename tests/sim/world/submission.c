@@ -17,7 +17,7 @@ static bool same_spec(const struct sim *sim, const struct work *a, const struct 
            a->prefers == b->prefers && a->backoff_ns == b->backoff_ns &&
            a->inactivity_timeout_ns == b->inactivity_timeout_ns && a->calls == b->calls &&
            a->files == b->files && a->min_ranks == b->min_ranks &&
-           a->full_wait_ns == b->full_wait_ns;
+           a->full_size_timeout_ns == b->full_size_timeout_ns;
 }
 
 /* Returns the number of the spec of a row. Equal rows share the spec of the first of them. */
@@ -85,7 +85,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .spread =
             work->ranks && work->id % 2, /* checkpoints are copied if a gang has several hosts */
         .min_ranks = work->min_ranks,
-        .full_wait_ns = work->full_wait_ns,
+        .full_size_timeout_ns = work->full_size_timeout_ns,
     };
     if (work->files)
         message.spec.files = (struct gw_bin){hash, sizeof hash};
@@ -143,14 +143,14 @@ static void add_row(struct sim *sim, struct sim_job *job, uint32_t row, struct c
  * futures that are held. */
 static void drop_unheld(struct sim_job *job, struct work *work)
 {
-    uint32_t kept = 0;
+    uint32_t retained = 0;
     for (uint32_t i = 0; i < work->dep_count; i++) {
         const struct work *on = work->deps[i].on;
         bool held = on->job == job ? on->target && on->held : sim_work_usable(on, job);
         if (held || (on->job == job && on->row >= job->sent))
-            work->deps[kept++] = work->deps[i];
+            work->deps[retained++] = work->deps[i];
     }
-    work->dep_count = kept;
+    work->dep_count = retained;
 }
 
 void sim_submission_chunk(struct sim *sim, struct sim_job *job)

@@ -337,7 +337,7 @@ static void execute(struct sim *sim, const struct gw_effect *effect)
     case GW_EFFECT_COMMIT:
         commit(sim, effect);
         break;
-    case GW_EFFECT_KEEP: /* the cores know only the hash of a content */
+    case GW_EFFECT_STORE_CONTENT: /* the cores know only the hash of a content */
     case GW_EFFECT_LOG:
         break;
     default:
@@ -608,15 +608,15 @@ static void check_liveness(struct sim *sim)
         SIM_CHECK(sim, sim->now_ns < deadline_ns, "jobs do not end after all clients left");
     }
     for (uint32_t i = 0; i < sim->host_count; i++)
-        while (sim->hosts[i].folders.count > sim->hosts[i].kept.count && sim_next(sim))
+        while (sim->hosts[i].folders.count > sim->hosts[i].retained_workdirs.count && sim_next(sim))
             SIM_CHECK(sim, sim->now_ns < deadline_ns, "a folder of a task stays on host %u", i);
     for (uint32_t i = 0; i < sim->host_count; i++)
         while (sim->hosts[i].leases.count > 0 && sim_next(sim))
             SIM_CHECK(sim, sim->now_ns < deadline_ns, "a gang's lease stays on host %u", i);
-    size_t kept = sim_published_tokens(sim);
-    SIM_CHECK(sim, sim->sched_tokens.count == kept,
+    size_t retained = sim_published_tokens(sim);
+    SIM_CHECK(sim, sim->sched_tokens.count == retained,
               "the scheduler has %zu descriptors, %zu of them of published values",
-              sim->sched_tokens.count, kept);
+              sim->sched_tokens.count, retained);
     check_restore(sim);
 }
 

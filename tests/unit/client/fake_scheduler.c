@@ -43,7 +43,7 @@ struct job {
 struct gw_fake_scheduler {
     char dir[32], path[64], address[80];
     int listener;
-    atomic_bool refuse, over, away;
+    atomic_bool refuse, over, disconnected;
     bool left;            /* "leaves" and "breaks" have run once */
     uint64_t first_job;   /* of this connection: smaller ids are of earlier connections */
     bool stale;           /* the incoming job takes results of another connection */
@@ -466,11 +466,11 @@ static void on_spec(struct gw_fake_scheduler *fake, const struct gw_msg_spec *sp
     if (fake->spec_count == SPECS_MAX) /* the older half is of jobs that were sent completely */
         memmove(fake->specs, fake->specs + SPECS_MAX / 2,
                 (fake->spec_count = SPECS_MAX / 2) * sizeof *fake->specs);
-    struct spec *kept = &fake->specs[fake->spec_count++];
-    kept->key = spec->key;
-    kept->number = spec->number;
-    kept->ranks = spec->ranks;
-    snprintf(kept->function, sizeof kept->function, "%s", spec->function);
+    struct spec *retained = &fake->specs[fake->spec_count++];
+    retained->key = spec->key;
+    retained->number = spec->number;
+    retained->ranks = spec->ranks;
+    snprintf(retained->function, sizeof retained->function, "%s", spec->function);
 }
 
 static bool on_message(struct gw_fake_scheduler *fake, const struct gw_message *message, int fd)
@@ -583,7 +583,7 @@ static void *fake_thread(void *arg)
     struct gw_fake_scheduler *fake = arg;
     int fd;
     while ((fd = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-        if (atomic_load(&fake->over) || atomic_load(&fake->away))
+        if (atomic_load(&fake->over) || atomic_load(&fake->disconnected))
             close(fd);
         else
             serve(fake, fd);
@@ -633,7 +633,7 @@ void gw_fake_scheduler_close(struct gw_fake_scheduler *fake)
 
 void gw_fake_scheduler_leave(struct gw_fake_scheduler *fake)
 {
-    atomic_store(&fake->away, true);
+    atomic_store(&fake->disconnected, true);
     pthread_mutex_lock(&fake->lock);
     if (fake->fd >= 0)
         shutdown(fake->fd, SHUT_RDWR);
@@ -642,7 +642,7 @@ void gw_fake_scheduler_leave(struct gw_fake_scheduler *fake)
 
 void gw_fake_scheduler_return(struct gw_fake_scheduler *fake)
 {
-    atomic_store(&fake->away, false);
+    atomic_store(&fake->disconnected, false);
 }
 
 const char *gw_fake_scheduler_address(const struct gw_fake_scheduler *fake)

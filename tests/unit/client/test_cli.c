@@ -254,7 +254,7 @@ static void options_after_the_command_belong_to_the_command(void **state)
 static void an_explicit_zero_replaces_the_option_default(void **state)
 {
     static const char *const keys[] = {"max-worker-losses", "max-preemptions", "grace",
-                                       "fail-grace",        "hang-timeout",    "full-wait"};
+                                       "fail-grace",        "hang-timeout",    "full-size-timeout"};
     struct gw_launch_options launch;
     int exit_code = 0;
     char *argv[] = {"dispatch",
@@ -262,7 +262,7 @@ static void an_explicit_zero_replaces_the_option_default(void **state)
                     "--max-preemptions=0",
                     "--grace=0",
                     "--fail-grace=0",
-                    "--full-wait=0s",
+                    "--full-size-timeout=0s",
                     "--hang-timeout=0",
                     "-n2",
                     "--slots-per-rank=3",
@@ -283,7 +283,7 @@ static void an_explicit_zero_replaces_the_option_default(void **state)
         assert_int_equal(both[i]->preemptions_max, UINT32_MAX);
         assert_int_equal(both[i]->grace_ns, 1);
         assert_int_equal(both[i]->fail_grace_ns, 1);
-        assert_int_equal(both[i]->full_wait_ns, 1);
+        assert_int_equal(both[i]->full_size_timeout_ns, 1);
         assert_true(both[i]->hang_timeout_ns == UINT64_MAX);
     }
     assert_int_equal(launch.task.slots, 3);

@@ -443,17 +443,17 @@ static void large_input_line_of_a_command_is_sent_inline(void **state)
 static void query_cancel_wait_and_log_address_jobs_by_id(void **state)
 {
     struct fixture *f = *state;
-    struct gw_value *answer, *question = gw_dict();
+    struct gw_value *answer, *filter = gw_dict();
     struct gw_future *future;
     struct gw_log_chunk chunk;
     const void *data;
     size_t bytes;
     int exit_code = -1;
-    gw_dict_set(question, "job", gw_i64(3));
-    assert_int_equal(gw_client_query(f->client, "echo", question, &answer, &f->error), 0);
-    assert_true(gw_value_equal(answer, question));
+    gw_dict_set(filter, "job", gw_i64(3));
+    assert_int_equal(gw_client_query(f->client, "echo", filter, &answer, &f->error), 0);
+    assert_true(gw_value_equal(answer, filter));
     gw_value_unref(answer);
-    gw_value_unref(question);
+    gw_value_unref(filter);
     assert_int_equal(gw_job_cancel(f->client, 12345, false, &f->error), GW_ENOENT);
     assert_string_equal(f->error.text, "no such job");
 

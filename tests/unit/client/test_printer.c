@@ -17,7 +17,7 @@ enum { PIECE_BYTES = 64 << 10 };
 /* During a test, the standard streams are a pipe. */
 struct world {
     struct gw_client client; /* has only a printer */
-    int kept[2], pipe[2];
+    int retained[2], pipe[2];
     pthread_t thread;
     FILE *copy; /* the bytes read */
     char *text;
@@ -31,7 +31,7 @@ static struct world *new_world(void)
     fflush(stdout);
     assert_int_equal(pipe(w->pipe), 0);
     for (int i = 0; i < 2; i++) {
-        w->kept[i] = dup(STDOUT_FILENO + i);
+        w->retained[i] = dup(STDOUT_FILENO + i);
         dup2(w->pipe[1], STDOUT_FILENO + i);
     }
     close(w->pipe[1]);
@@ -58,8 +58,8 @@ static void start_reader(struct world *w)
 static void restore(struct world *w)
 {
     for (int i = 0; i < 2; i++) {
-        dup2(w->kept[i], STDOUT_FILENO + i);
-        close(w->kept[i]);
+        dup2(w->retained[i], STDOUT_FILENO + i);
+        close(w->retained[i]);
     }
     if (w->copy) {
         pthread_join(w->thread, NULL);

@@ -246,9 +246,9 @@ static void sleeping_waiter_does_not_get_the_connection(void **state)
     assert_true(gw_reader_handoff_is_wanted(&turn));
     assert_true(gw_reader_handoff_lend(&turn, NULL));
     assert_int_equal(gw_reader_handoff_look(&turn, false), GW_READER_HANDOFF_WATCH);
-    gw_reader_handoff_keep(&turn);
+    gw_reader_handoff_suspend(&turn);
     assert_int_equal(gw_reader_handoff_look(&turn, false), GW_READER_HANDOFF_BACK);
-    gw_reader_handoff_unkeep(&turn);
+    gw_reader_handoff_resume(&turn);
     assert_false(gw_reader_handoff_lend(&turn, NULL)); /* no thread has slept since */
     gw_reader_handoff_deinit(&turn);
 }

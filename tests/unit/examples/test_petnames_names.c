@@ -37,9 +37,9 @@ static void cleaning_lowers_case_and_drops_unusable_names(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[PET_NAME_MAX + 1] = "";
-        bool kept = pet_names_clean(cases[i][0], strlen(cases[i][0]), text);
-        assert_int_equal(kept, cases[i][1] != NULL);
-        if (kept)
+        bool retained = pet_names_clean(cases[i][0], strlen(cases[i][0]), text);
+        assert_int_equal(retained, cases[i][1] != NULL);
+        if (retained)
             assert_string_equal(text, cases[i][1]);
     }
 }
@@ -164,7 +164,7 @@ static void gzip_files_load_and_damaged_ones_are_refused(void **state)
     struct gw_error error;
     assert_int_equal(load(packed, used, NULL, &names, &error), 0);
     assert_int_equal(names->name_count, 676);
-    assert_int_equal(names->kept_count, 1000);
+    assert_int_equal(names->accepted_count, 1000);
     pet_names_free(names);
 
     check_error(packed, used / 2, NULL, GW_ECORRUPT, "not a whole gzip file"); /* truncated */
@@ -230,7 +230,7 @@ static void check_split(const struct pet_names *names)
         total += name->count;
     }
     assert_int_equal(held_out, names->held_out_count);
-    assert_int_equal(total, names->kept_count);
+    assert_int_equal(total, names->accepted_count);
     double part = (double)held_out / (double)names->name_count;
     assert_true(part > 0.08 && part < 0.12);
 
@@ -261,7 +261,7 @@ static void made_up_names_depend_only_on_seed_and_count(void **state)
     struct gw_error error;
     assert_int_equal(pet_names_load(&options, &names, &error), 0);
     assert_string_equal(names->source, "made-up names");
-    assert_int_equal(names->kept_count, PET_MADE_UP_DEFAULT);
+    assert_int_equal(names->accepted_count, PET_MADE_UP_DEFAULT);
     assert_int_equal(names->dropped_count, 0);
     assert_true(names->name_count > 3000);
     check_split(names);
@@ -276,7 +276,7 @@ static void made_up_names_depend_only_on_seed_and_count(void **state)
     options.seed = 2;
     options.made_up = 3000;
     assert_int_equal(pet_names_load(&options, &again, &error), 0);
-    assert_int_equal(again->kept_count, 3000);
+    assert_int_equal(again->accepted_count, 3000);
     assert_true(again->name_count != names->name_count);
     pet_names_free(again);
     pet_names_free(names);
@@ -293,7 +293,7 @@ static void real_name_file_loads_with_few_dropped_names(void **state)
         skip();
     assert_int_equal(pet_names_load(&options, &names, &error), 0);
     assert_true(names->name_count > 5000);
-    assert_true(names->dropped_count < names->kept_count / 50);
+    assert_true(names->dropped_count < names->accepted_count / 50);
     check_split(names);
     pet_names_free(names);
 }

@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-enum { SEATS_MAX = 4, LONG_S = 60, SHORT_NS = 200000000 };
+enum { MEMBERS_MAX = 4, LONG_S = 60, SHORT_NS = 200000000 };
 
-struct seat {
+struct member {
     int number;
     int end; /* a pipe: receives the rank's number when the rank has joined or failed */
     struct gw_comm_hosts_options options;
@@ -35,26 +35,28 @@ struct hall {
     int ends[2];
     char endpoint[GW_ENDPOINT_TEXT_MAX];
     uint8_t key[GW_TLS_SECRET_BYTES];
-    struct seat seats[SEATS_MAX];
+    struct member members[MEMBERS_MAX];
 };
 
-static void seat_run(struct seat *seat)
+static void member_run(struct member *member)
 {
     struct gw_comm *comm;
-    seat->rc = gw_comm_open_hosts(&seat->options, &comm, &seat->error);
-    if (seat->rc < 0)
+    member->rc = gw_comm_open_hosts(&member->options, &comm, &member->error);
+    if (member->rc < 0)
         return;
-    seat->sum = (float)seat->options.rank + 1;
-    seat->rc = gw_comm_all_reduce(
-        comm, GW_COMM_ARGS(.recv = &seat->sum, .count = 1, .dtype = GW_DTYPE_F32), &seat->error);
+    member->sum = (float)member->options.rank + 1;
+    member->rc = gw_comm_all_reduce(
+        comm, GW_COMM_ARGS(.recv = &member->sum, .count = 1, .dtype = GW_DTYPE_F32),
+        &member->error);
     gw_comm_close(comm);
 }
 
-static void *seat_main(void *arg)
+static void *member_main(void *arg)
 {
-    struct seat *seat = arg;
-    seat_run(seat);
-    assert_int_equal(write(seat->end, &seat->number, sizeof seat->number), sizeof seat->number);
+    struct member *member = arg;
+    member_run(member);
+    assert_int_equal(write(member->end, &member->number, sizeof member->number),
+                     sizeof member->number);
     return NULL;
 }
 
@@ -64,12 +66,12 @@ static void hall_init(struct hall *hall, int ranks)
     assert_int_equal(gw_endpoint_listen("127.0.0.1:0", &hall->listener, hall->endpoint, NULL), 0);
     assert_int_equal(gw_tls_secret_random(hall->key), 0);
     assert_int_equal(pipe(hall->ends), 0);
-    for (int i = 0; i < SEATS_MAX; i++) {
+    for (int i = 0; i < MEMBERS_MAX; i++) {
         int fd;
-        hall->seats[i].number = i;
-        hall->seats[i].end = hall->ends[1];
+        hall->members[i].number = i;
+        hall->members[i].end = hall->ends[1];
         assert_int_equal(gw_comm_segment_create(1, &fd, NULL), 0);
-        hall->seats[i].options = (struct gw_comm_hosts_options)GW_INIT(
+        hall->members[i].options = (struct gw_comm_hosts_options)GW_INIT(
             gw_comm_hosts_options, .fd = fd, .rank = i < ranks ? i : ranks - 1, .ranks = ranks,
             .first_rank = i < ranks ? i : ranks - 1, .local_ranks = 1, .attempt = 40,
             .endpoint = hall->endpoint, .listener = hall->listener, .key = hall->key,
@@ -79,25 +81,26 @@ static void hall_init(struct hall *hall, int ranks)
 
 static void hall_deinit(struct hall *hall)
 {
-    for (int i = 0; i < SEATS_MAX; i++)
-        close(hall->seats[i].options.fd);
+    for (int i = 0; i < MEMBERS_MAX; i++)
+        close(hall->members[i].options.fd);
     close(hall->listener);
     close(hall->ends[0]);
     close(hall->ends[1]);
 }
 
-static void sit(struct hall *hall, int seat)
+static void sit(struct hall *hall, int member)
 {
-    assert_int_equal(pthread_create(&hall->seats[seat].thread, NULL, seat_main, &hall->seats[seat]),
-                     0);
+    assert_int_equal(
+        pthread_create(&hall->members[member].thread, NULL, member_main, &hall->members[member]),
+        0);
 }
 
-static void stand(struct hall *hall, int seat, int rc)
+static void stand(struct hall *hall, int member, int rc)
 {
-    assert_int_equal(pthread_join(hall->seats[seat].thread, NULL), 0);
-    if (hall->seats[seat].rc != rc)
-        (void)fprintf(stderr, "seat %d: %s\n", seat, hall->seats[seat].error.text);
-    assert_int_equal(hall->seats[seat].rc, rc);
+    assert_int_equal(pthread_join(hall->members[member].thread, NULL), 0);
+    if (hall->members[member].rc != rc)
+        (void)fprintf(stderr, "seat %d: %s\n", member, hall->members[member].error.text);
+    assert_int_equal(hall->members[member].rc, rc);
 }
 
 /* Ranks 0 and 1 join and agree, whatever else connects. */
@@ -106,7 +109,7 @@ static void pair_is_well(struct hall *hall)
     sit(hall, 1);
     stand(hall, 0, 0);
     stand(hall, 1, 0);
-    assert_true(hall->seats[0].sum == 3 && hall->seats[1].sum == 3);
+    assert_true(hall->members[0].sum == 3 && hall->members[1].sum == 3);
 }
 
 static void rank_with_a_wrong_key_is_refused(void **state)
@@ -114,7 +117,7 @@ static void rank_with_a_wrong_key_is_refused(void **state)
     struct hall hall;
     uint8_t other[GW_TLS_SECRET_BYTES] = {1, 2, 3};
     hall_init(&hall, 2);
-    hall.seats[2].options.key = other;
+    hall.members[2].options.key = other;
     sit(&hall, 0);
     sit(&hall, 2);
     stand(&hall, 2, GW_EPERM);
@@ -129,12 +132,12 @@ static void rank_of_an_older_attempt_is_refused(void **state)
         struct hall hall;
         hall_init(&hall, 2);
         for (int i = 0; i < 3 && !keyed; i++)
-            hall.seats[i].options.key = NULL;
-        hall.seats[2].options.attempt = 39;
+            hall.members[i].options.key = NULL;
+        hall.members[2].options.attempt = 39;
         sit(&hall, 0);
         sit(&hall, 2);
         stand(&hall, 2, GW_EPERM);
-        assert_non_null(strstr(hall.seats[2].error.text, "refused"));
+        assert_non_null(strstr(hall.members[2].error.text, "refused"));
         pair_is_well(&hall);
         hall_deinit(&hall);
     }
@@ -151,12 +154,12 @@ static void duplicate_rank_is_refused_and_the_first_stays(void **state)
     int refused;   /* the other rank waits for rank 1 */
     assert_int_equal(read(hall.ends[0], &refused, sizeof refused), sizeof refused);
     stand(&hall, refused, GW_EEXIST);
-    assert_non_null(strstr(hall.seats[refused].error.text, "rank 0 has others"));
+    assert_non_null(strstr(hall.members[refused].error.text, "rank 0 has others"));
     sit(&hall, 1);
-    for (int i = 0; i < SEATS_MAX; i++)
+    for (int i = 0; i < MEMBERS_MAX; i++)
         if (i != refused) {
             stand(&hall, i, 0);
-            assert_true(hall.seats[i].sum == 6);
+            assert_true(hall.members[i].sum == 6);
         }
     hall_deinit(&hall);
 }
@@ -169,7 +172,7 @@ static void silent_and_foreign_connections_do_not_delay_joining(void **state)
         int silent, loud;
         hall_init(&hall, 2);
         for (int i = 0; i < 2 && !keyed; i++)
-            hall.seats[i].options.key = NULL;
+            hall.members[i].options.key = NULL;
         assert_int_equal(gw_endpoint_connect(hall.endpoint, &silent, NULL), 0);
         assert_int_equal(gw_endpoint_connect(hall.endpoint, &loud, NULL), 0);
         char junk[300];
@@ -184,11 +187,11 @@ static void silent_and_foreign_connections_do_not_delay_joining(void **state)
 }
 
 /* The rank gave up at its deadline and names the rank it waited for. */
-static void stand_late(struct hall *hall, int seat, const char *text)
+static void stand_late(struct hall *hall, int member, const char *text)
 {
-    stand(hall, seat, GW_ETIMEDOUT);
-    if (strcmp(hall->seats[seat].error.text, text) != 0)
-        fail_msg("seat %d: %s", seat, hall->seats[seat].error.text);
+    stand(hall, member, GW_ETIMEDOUT);
+    if (strcmp(hall->members[member].error.text, text) != 0)
+        fail_msg("seat %d: %s", member, hall->members[member].error.text);
 }
 
 /* Waits until a connection arrives at rank 0. */
@@ -202,8 +205,8 @@ static void join_timeout_names_the_missing_rank(void **state)
 {
     struct hall hall;
     hall_init(&hall, 3);
-    hall.seats[0].options.key = hall.seats[2].options.key = NULL;
-    hall.seats[0].options.timeout_ns = SHORT_NS;
+    hall.members[0].options.key = hall.members[2].options.key = NULL;
+    hall.members[0].options.timeout_ns = SHORT_NS;
     sit(&hall, 2);
     await_knock(&hall);
     sit(&hall, 0);
@@ -219,8 +222,8 @@ static void join_times_out_if_rank_zero_never_starts(void **state)
         struct hall hall;
         hall_init(&hall, 2);
         if (!keyed)
-            hall.seats[1].options.key = NULL;
-        hall.seats[1].options.timeout_ns = SHORT_NS;
+            hall.members[1].options.key = NULL;
+        hall.members[1].options.timeout_ns = SHORT_NS;
         sit(&hall, 1);
         stand_late(&hall, 1, "joining: rank 1 waited 0.200 s for rank 0");
         hall_deinit(&hall);
@@ -234,7 +237,7 @@ static void join_fails_if_rank_zero_disconnects(void **state)
     for (int told = 0; told < 2; told++) {
         struct hall hall;
         hall_init(&hall, 2);
-        hall.seats[1].options.key = NULL;
+        hall.members[1].options.key = NULL;
         sit(&hall, 1);
         await_knock(&hall);
         int door = accept(hall.listener, NULL, NULL);
@@ -244,10 +247,10 @@ static void join_fails_if_rank_zero_disconnects(void **state)
         if (told) /* the rank has not given up yet */
             assert_int_equal(poll(&through, 1, SHORT_NS / 1000000), 0);
         if (told)
-            assert_int_equal(gw_comm_segment_abort(hall.seats[1].options.fd, GW_EABORTED, 0, NULL),
-                             0);
+            assert_int_equal(
+                gw_comm_segment_abort(hall.members[1].options.fd, GW_EABORTED, 0, NULL), 0);
         stand(&hall, 1, told ? GW_EABORTED : GW_ECLOSED);
-        assert_non_null(strstr(hall.seats[1].error.text,
+        assert_non_null(strstr(hall.members[1].error.text,
                                told ? "rank 0" : "joining: rank 1 lost its connection to rank 0"));
         hall_deinit(&hall);
     }
@@ -262,7 +265,7 @@ static void all_ranks_of_a_host_name_the_unreached_rank(void **state)
     hall_init(&hall, 3);
     assert_int_equal(gw_comm_segment_create(2, &fd, NULL), 0);
     for (int i = 1; i < 3; i++) {
-        struct gw_comm_hosts_options *options = &hall.seats[i].options;
+        struct gw_comm_hosts_options *options = &hall.members[i].options;
         close(options->fd);
         options->fd = dup(fd);
         options->first_rank = 1;
@@ -289,14 +292,14 @@ static void join_timeout_names_a_missing_rank_of_the_same_host(void **state)
     struct hall hall;
     struct gw_comm_hosts_options *options;
     hall_init(&hall, 3);
-    options = &hall.seats[0].options;
+    options = &hall.members[0].options;
     close(options->fd);
     assert_int_equal(gw_comm_segment_create(2, &options->fd, NULL), 0);
     options->local_ranks = 2;
     options->timeout_ns = SHORT_NS;
     sit(&hall, 0);
     stand(&hall, 0, GW_ETIMEDOUT);
-    assert_non_null(strstr(hall.seats[0].error.text, "rank 0 waited 0.200 s for rank 1"));
+    assert_non_null(strstr(hall.members[0].error.text, "rank 0 waited 0.200 s for rank 1"));
     hall_deinit(&hall);
 }
 
@@ -313,7 +316,7 @@ static struct gw_transport *come_and_stop(struct hall *hall, size_t bytes)
         struct gw_comm_ring_place place;
     } words = {.first_rank = 1, .ranks = 1};
     (void)snprintf(words.place.endpoint, sizeof words.place.endpoint, "%s", hall->endpoint);
-    assert_int_equal(gw_segment_ref(hall->seats[1].options.fd, &segment, NULL), 0);
+    assert_int_equal(gw_segment_ref(hall->members[1].options.fd, &segment, NULL), 0);
     const struct gw_ring_wait wait = {segment, gw_segment_now_ns() + 10ULL * SHORT_NS};
     if (gw_ring_link_connect(&call, &wait, &link, NULL) == 0)
         (void)gw_ring_link_send(link, &(struct gw_ring_bytes){&words, bytes}, &wait, NULL);
@@ -328,8 +331,8 @@ static void join_times_out_if_a_rank_stops_halfway(void **state)
     for (int said = 0; said < 2; said++) {
         struct hall hall;
         hall_init(&hall, 2);
-        hall.seats[0].options.key = NULL;
-        hall.seats[0].options.timeout_ns = 5 * SHORT_NS;
+        hall.members[0].options.key = NULL;
+        hall.members[0].options.timeout_ns = 5 * SHORT_NS;
         sit(&hall, 0);
         struct gw_transport *link =
             come_and_stop(&hall, said ? 8 + sizeof(struct gw_comm_ring_place) : 0);
@@ -347,7 +350,7 @@ static void rank_that_claims_another_number_is_refused(void **state)
     struct hall hall;
     hall_init(&hall, 3);
     for (int i = 0; i < 3; i++)
-        hall.seats[i].options.key = NULL;
+        hall.members[i].options.key = NULL;
     sit(&hall, 0);
     const struct gw_ring_trust trust = {.attempt = 40, .ranks = 3};
     const struct gw_ring_call call = {hall.endpoint, &trust, GW_RING_CONTROL, 1, 0};
@@ -359,7 +362,7 @@ static void rank_that_claims_another_number_is_refused(void **state)
     } words = {.first_rank = 2, .ranks = 1};
     int32_t answer = 0;
     (void)snprintf(words.place.endpoint, sizeof words.place.endpoint, "%s", hall.endpoint);
-    assert_int_equal(gw_segment_ref(hall.seats[1].options.fd, &segment, NULL), 0);
+    assert_int_equal(gw_segment_ref(hall.members[1].options.fd, &segment, NULL), 0);
     const struct gw_ring_wait wait = {segment, gw_segment_now_ns() + 60ULL * SHORT_NS};
     assert_int_equal(gw_ring_link_connect(&call, &wait, &link, NULL), 0);
     assert_int_equal(
@@ -374,7 +377,7 @@ static void rank_that_claims_another_number_is_refused(void **state)
     sit(&hall, 2);
     for (int i = 0; i < 3; i++) {
         stand(&hall, i, 0);
-        assert_true(hall.seats[i].sum == 6);
+        assert_true(hall.members[i].sum == 6);
     }
     hall_deinit(&hall);
 }
@@ -385,18 +388,18 @@ static void join_refuses_contradictory_options(void **state)
     struct gw_comm *comm;
     struct gw_error error;
     hall_init(&hall, 2);
-    struct gw_comm_hosts_options options = hall.seats[1].options;
+    struct gw_comm_hosts_options options = hall.members[1].options;
     options.rank = 0; /* of another host */
     assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
-    options = hall.seats[1].options;
+    options = hall.members[1].options;
     options.local_ranks = 2; /* one more than there are */
     assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
-    options = hall.seats[1].options;
+    options = hall.members[1].options;
     options.endpoint = "/tmp/socket";
     assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
     options.endpoint = NULL;
     assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
-    options = hall.seats[1].options;
+    options = hall.members[1].options;
     options.ranks = 3; /* the segment is for one rank: a segment for two was never made */
     options.local_ranks = 2;
     assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EMISMATCH);

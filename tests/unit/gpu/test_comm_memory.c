@@ -9,8 +9,8 @@
 static int rank_no_memory(struct world_rank *self)
 {
     enum { COUNT = 100000 };
-    void *kept, *memory;
-    RANK_CHECK_RC(gw_comm_alloc(self->comm, 70000, &kept, NULL), 0);
+    void *retained, *memory;
+    RANK_CHECK_RC(gw_comm_alloc(self->comm, 70000, &retained, NULL), 0);
     int failures = 0;
     for (int64_t k = 0; k < 3; k++) {
         if (self->rank == 1)

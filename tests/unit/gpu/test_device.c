@@ -119,7 +119,7 @@ static void gpus_are_split_between_workers_by_domain(void **state)
             char names[16] = "";
             size_t count;
             struct gw_devices *devices = must_open(&list, &count);
-            gw_devices_keep(devices, part, counts[i]);
+            gw_devices_select_part(devices, part, counts[i]);
             list = gw_devices_list(devices, &count);
             gw_devices_look(devices, states);
             for (size_t k = 0; k < count; k++) {

@@ -279,7 +279,7 @@ static size_t bytes_before_beat(bool brisk)
     size_t taken = 0;
     world->there.window = 256 << 10;
     if (brisk)
-        gw_channel_keep_brisk(world->a);
+        gw_channel_set_brisk(world->a);
     put_inputs(world->a, bytes, 1);
     assert_int_equal(gw_channel_flush(world->a), GW_EAGAIN);
     put_beat(world->a, 1);

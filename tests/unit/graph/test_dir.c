@@ -26,21 +26,21 @@ static void dir_remove_does_not_follow_links(void **state)
 {
     char root[] = "/tmp/gangway-dir-XXXXXX";
     assert_non_null(mkdtemp(root));
-    char path[PATH_MAX], kept[PATH_MAX], link_path[PATH_MAX];
+    char path[PATH_MAX], retained[PATH_MAX], link_path[PATH_MAX];
     struct gw_error error = {0};
     (void)snprintf(path, sizeof path, "%s/a/b/c", root);
     assert_int_equal(gw_dir_make(path, &error), 0);
     assert_int_equal(gw_dir_make(path, &error), 0);
 
-    (void)snprintf(kept, sizeof kept, "%s/kept", root);
+    (void)snprintf(retained, sizeof retained, "%s/kept", root);
     (void)snprintf(link_path, sizeof link_path, "%s/a/b/link", root);
-    touch(kept);
+    touch(retained);
     assert_int_equal(symlink(root, link_path), 0);
     assert_int_equal(gw_dir_make(link_path, &error), GW_EPERM);
     (void)snprintf(path, sizeof path, "%s/a", root);
     assert_int_equal(gw_dir_remove(path, &error), 0);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(access(kept, F_OK), 0);
+    assert_int_equal(access(retained, F_OK), 0);
     assert_int_equal(gw_dir_remove(path, &error), 0);
     assert_int_equal(gw_dir_remove(root, &error), 0);
 }

@@ -11,6 +11,6 @@ uint64_t go(struct world *w, int worker)
     uint64_t attempt = attempt_in(must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign), 0);
     ready(w, worker, attempt, 0);
     ready(w, worker, attempt, 1);
-    must(w, WORKER + (uint64_t)worker, GW_MESSAGE_gang_go);
+    must(w, WORKER + (uint64_t)worker, GW_MESSAGE_gang_start);
     return attempt;
 }

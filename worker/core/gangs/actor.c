@@ -57,7 +57,7 @@ int gw_node_actor_on_ready(struct gw_node_core *core, struct gw_process *process
     GW_MUST(gw_map_put(&core->actors, actor->id, (uintptr_t)actor));
     process->actor = actor;
     gw_attempt_pull(run);
-    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STANDING);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_RANK_READY);
     gw_attempt_push(&core->held, run);
     gw_process_next(core, process);
     if (core->registered)
@@ -99,7 +99,7 @@ static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint6
 {
     struct gw_attempt *run = actor->run;
     struct gw_process *process = actor->process;
-    if (run->state != GW_ATTEMPT_STANDING)
+    if (run->state != GW_ATTEMPT_RANK_READY)
         return;
     run->end = gw_attempt_killed("no handle to the actor was left");
     gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDING);

@@ -1,8 +1,8 @@
 /* Gangs: ranks that start together, as seen by one of their workers.
  *
- * Invariants: no rank executes before the message gang_go. The worker of rank 0 creates the shared
- * memory segment and leases the port. It reports rank 0 as ready only after that. No rank of a
- * command is ready before the worker has found the command's folder and program on this host. The
+ * Invariants: no rank executes before the message gang_start. The worker of rank 0 creates the
+ * shared memory segment and leases the port. It reports rank 0 as ready only after that. No rank of
+ * a command is ready before the worker has found the command's folder and program on this host. The
  * record of a gang is freed with its last live rank. If a gang runs on several workers, each of
  * them creates a segment for its own ranks, and no rank is ready without it. The worker of rank 0
  * also opens the socket at which the ranks of the other workers connect. */
@@ -35,7 +35,7 @@ static bool spans(const struct gw_gang *gang)
 
 /* Copies the number of ranks per worker, since the message is freed. A number is 0 if it was not
  * sent. */
-static void keep_locals(struct gw_gang *gang, struct gw_col32 locals)
+static void copy_locals(struct gw_gang *gang, struct gw_col32 locals)
 {
     if (!locals.count)
         return;
@@ -45,7 +45,7 @@ static void keep_locals(struct gw_gang *gang, struct gw_col32 locals)
 }
 
 /* Stores the key as long as the attempt lives. Only ranks of the gang get it. */
-static void keep_key(struct gw_gang *gang, struct gw_bin key)
+static void copy_key(struct gw_gang *gang, struct gw_bin key)
 {
     gang->message.key = (struct gw_bin){0};
     gang->has_key = key.size == sizeof gang->ring_key;
@@ -60,8 +60,8 @@ void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *messag
     struct gw_gang *gang = gw_core_alloc(sizeof *gang);
     gang->attempt = message->attempt;
     gang->message = *message;
-    keep_locals(gang, message->locals);
-    keep_key(gang, message->key);
+    copy_locals(gang, message->locals);
+    copy_key(gang, message->key);
     GW_MUST(gw_map_put(&core->gangs, gang->attempt, (uintptr_t)gang));
     const bool leads = message->first_rank == 0;
     if (leads || spans(gang)) {
@@ -199,7 +199,7 @@ static void on_looked(struct gw_node_core *core, const struct gw_event *event)
         gw_process_end_attempt(core, run, end, 0);
         return;
     }
-    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STANDING);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_RANK_READY);
     gw_gang_stand(core, run);
 }
 
@@ -325,12 +325,12 @@ int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
     if (!run || !run->gang || run->state != GW_ATTEMPT_STARTING || run->attempt != ready->attempt ||
         run->rank != ready->rank)
         return GW_EPROTO;
-    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STANDING);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_RANK_READY);
     gw_gang_stand(core, run);
     return 0;
 }
 
-static void keep_ports(struct gw_gang *gang, const struct gw_event *event)
+static void store_ports(struct gw_gang *gang, const struct gw_event *event)
 {
     gang->own_address = gw_core_strdup(event->text);
     gang->port_count = event->port_count;
@@ -360,14 +360,14 @@ static void on_leased(struct gw_node_core *core, const struct gw_event *event)
         gang->port = (uint32_t)event->code;
         gang->rendezvous_port = (uint32_t)event->bytes;
         gang->address = gw_core_strdup(event->text);
-        keep_ports(gang, event);
+        store_ports(gang, event);
         gang->segment = event->token_count ? event->tokens[0] : 0;
         gang->listener = event->token_count > 1 ? event->tokens[1] : 0;
         gang->ring_port = event->rank;
     }
     for (size_t i = 0; i < gang->ranks.count; i++) {
         struct gw_attempt *run = gang->ranks.items[i];
-        if (run->state != GW_ATTEMPT_STANDING || !needs_lease(run))
+        if (run->state != GW_ATTEMPT_RANK_READY || !needs_lease(run))
             continue;
         const bool ends = gang->lease_failed;
         gw_gang_stand(core, run);
@@ -382,7 +382,7 @@ static void stand_again(struct gw_node_core *core, struct gw_gang *gang)
     for (size_t i = 0; gang && i < gang->ranks.count; i++) {
         struct gw_attempt *run = gang->ranks.items[i];
         const bool waited = run->rank == 0 || gang->message.first_rank != 0;
-        if (!waited || run->state != GW_ATTEMPT_STANDING)
+        if (!waited || run->state != GW_ATTEMPT_RANK_READY)
             continue;
         const bool ends = gang->transfer_text || gang->lease_failed;
         gw_gang_stand(core, run);
@@ -464,8 +464,8 @@ static void start_rank(struct gw_node_core *core, struct gw_attempt *run, struct
     run->process->head_since_ns = core->now_ns;
     if (!run->process->link)
         return; /* the process is ending: its outcome is decided when it is reaped */
-    struct gw_effect *effect = gw_core_send(core, run->process->link, GW_MESSAGE_gang_go);
-    effect->message.gang_go = (struct gw_msg_gang_go){gang->attempt, info, {0}};
+    struct gw_effect *effect = gw_core_send(core, run->process->link, GW_MESSAGE_gang_start);
+    effect->message.gang_start = (struct gw_msg_gang_start){gang->attempt, info, {0}};
     if (gang->segment) {
         uint64_t *tokens = gw_core_scratch(core, 2 * sizeof *tokens);
         tokens[0] = gang->segment;
@@ -476,7 +476,7 @@ static void start_rank(struct gw_node_core *core, struct gw_attempt *run, struct
 }
 
 /* Copies the ports, since the message is freed and a rank may start later. */
-static void keep_doors(struct gw_gang *gang, struct gw_bin doors)
+static void store_doors(struct gw_gang *gang, struct gw_bin doors)
 {
     if (!doors.size)
         return;
@@ -498,7 +498,7 @@ void gw_gang_pump(struct gw_node_core *core)
 {
     for (struct gw_attempt *run = core->held.first, *next; run; run = next) {
         next = run->next;
-        if (run->goes && run->state == GW_ATTEMPT_STANDING && !lacks_gpus(core, run)) {
+        if (run->goes && run->state == GW_ATTEMPT_RANK_READY && !lacks_gpus(core, run)) {
             run->goes = false;
             start_rank(core, run, (struct gw_bin){0});
         }
@@ -507,7 +507,7 @@ void gw_gang_pump(struct gw_node_core *core)
 
 void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
 {
-    const struct gw_msg_gang_go *go = &event->message->gang_go;
+    const struct gw_msg_gang_start *go = &event->message->gang_start;
     struct gw_gang *gang = gw_gang_find(core, go->attempt);
     bool takes = gang && gang->state == GW_GANG_FORMING;
     for (uint32_t i = 0; i < event->token_count; i++)
@@ -523,11 +523,11 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     read_info(gang, go->info);
     let_port_go(core, gang);
     const struct gw_bin info = pack_info(core, gang, gang->has_key);
-    keep_doors(gang, go->doors);
+    store_doors(gang, go->doors);
     for (size_t i = 0; i < gang->ranks.count; i++) {
         struct gw_attempt *run = gang->ranks.items[i];
-        run->goes = run->state == GW_ATTEMPT_STANDING && lacks_gpus(core, run);
-        if (run->state == GW_ATTEMPT_STANDING && !run->goes)
+        run->goes = run->state == GW_ATTEMPT_RANK_READY && lacks_gpus(core, run);
+        if (run->state == GW_ATTEMPT_RANK_READY && !run->goes)
             start_rank(core, run, info);
     }
     drop_listener(core, gang); /* rank 0 has the socket now */

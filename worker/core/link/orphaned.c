@@ -47,7 +47,7 @@ struct gw_untold {
     char *tail;                /* the last lines of the task's stderr, as its runner reported them,
                                   or NULL */
     char *path;                /* path of its stderr; NULL: none */
-    size_t kept_bytes;         /* part of gw_orphaned.bytes that this entry takes */
+    size_t retained_bytes;     /* part of gw_orphaned.bytes that this entry takes */
 };
 
 /* -- Time ----------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ void gw_orphaned_on_acknowledged(struct gw_node_core *core)
     size_t count = 0;
     while (count < orphaned->untold.count && orphaned->untold.items[count].said_ns &&
            orphaned->untold.items[count].said_ns + COMMIT_NS <= core->acked_ns) {
-        orphaned->bytes -= orphaned->untold.items[count].kept_bytes;
+        orphaned->bytes -= orphaned->untold.items[count].retained_bytes;
         untold_free(&orphaned->untold.items[count++]);
     }
     if (!count)
@@ -131,7 +131,7 @@ static struct gw_untold *add(struct gw_node_core *core, const struct gw_attempt 
     gw_attempt_place(run, &untold->place);
     untold->world = run->gang ? run->gang->message.world : 0;
     untold->said_ns = said ? core->now_ns : 0;
-    untold->kept_bytes = bytes;
+    untold->retained_bytes = bytes;
     orphaned->bytes += bytes;
     return untold;
 }
@@ -218,7 +218,7 @@ static void say_ended(struct gw_node_core *core, const struct gw_untold *untold)
 void gw_orphaned_say(struct gw_node_core *core)
 {
     struct gw_orphaned *orphaned = &core->orphaned;
-    size_t kept = 0;
+    size_t retained = 0;
     for (size_t i = 0; i < orphaned->untold.count; i++) {
         struct gw_untold *untold = &orphaned->untold.items[i];
         if (untold->finished)
@@ -227,13 +227,14 @@ void gw_orphaned_say(struct gw_node_core *core)
             say_ended(core, untold);
         untold->said_ns = core->now_ns;
         if (untold->finished || untold->place.rank != GW_RANK_NONE) {
-            orphaned->untold.items[kept++] = *untold;
+            orphaned->untold.items[retained++] = *untold;
             continue;
         }
-        orphaned->bytes -= untold->kept_bytes; /* the scheduler may charge this end from now on */
+        orphaned->bytes -=
+            untold->retained_bytes; /* the scheduler may charge this end from now on */
         untold_free(untold);
     }
-    orphaned->untold.count = kept;
+    orphaned->untold.count = retained;
 }
 
 /* -- Registration --------------------------------------------------------------------------------
@@ -299,17 +300,17 @@ static bool is_let_go(struct gw_node_core *core, const struct gw_untold *untold)
 static void drop_let_go(struct gw_node_core *core)
 {
     struct gw_orphaned *orphaned = &core->orphaned;
-    size_t kept = 0;
+    size_t retained = 0;
     for (size_t i = 0; i < orphaned->untold.count; i++) {
         struct gw_untold *untold = &orphaned->untold.items[i];
         if (!is_let_go(core, untold)) {
-            orphaned->untold.items[kept++] = *untold;
+            orphaned->untold.items[retained++] = *untold;
             continue;
         }
-        orphaned->bytes -= untold->kept_bytes;
+        orphaned->bytes -= untold->retained_bytes;
         untold_free(untold);
     }
-    orphaned->untold.count = kept;
+    orphaned->untold.count = retained;
 }
 
 static void make_room(struct gw_node_core *core, struct listing *list)

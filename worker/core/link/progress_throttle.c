@@ -27,7 +27,7 @@ static struct throttled *find(const struct gw_node_core *core, uint64_t attempt)
                : NULL;
 }
 
-static void keep(struct gw_node_core *core, uint64_t attempt, const struct gw_message *message)
+static void hold(struct gw_node_core *core, uint64_t attempt, const struct gw_message *message)
 {
     struct throttled *throttled = find(core, attempt);
     if (!throttled) {
@@ -72,7 +72,7 @@ void gw_progress_throttle_tell(struct gw_node_core *core, const struct gw_attemp
     if (!core->registered)
         return;
     if (core->scheduler_slow && (run->rank == 0 || run->rank == GW_RANK_NONE))
-        keep(core, run->attempt, message);
+        hold(core, run->attempt, message);
     else if (!core->scheduler_slow && message->type == GW_MESSAGE_progress)
         gw_core_send(core, core->scheduler, message->type)->message.progress = message->progress;
     else if (!core->scheduler_slow)

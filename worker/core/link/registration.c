@@ -40,7 +40,7 @@ static struct gw_bin pack_gpus(struct gw_node_core *core)
 
 /* Stores the id of the cluster that this worker now belongs to. If the id changed, what the worker
  * knew about commits of the old cluster is dropped. */
-static void keep_cluster(struct gw_known_history *history, const char *cluster)
+static void store_cluster(struct gw_known_history *history, const char *cluster)
 {
     cluster = cluster ? cluster : "";
     if (history->cluster && strcmp(history->cluster, cluster) == 0)
@@ -91,7 +91,7 @@ void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_messa
     gw_orphaned_list(core, &registration);
     gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
         registration;
-    keep_cluster(&core->history, message->welcome.cluster);
+    store_cluster(&core->history, message->welcome.cluster);
     gw_orphaned_say(core);
     size_t at = 0;
     uint64_t key, value;
@@ -99,7 +99,7 @@ void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_messa
         struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
         gw_hang_on_scheduler(gang);
         for (size_t i = 0; i < gang->ranks.count; i++)
-            if (gang->ranks.items[i]->state == GW_ATTEMPT_STANDING)
+            if (gang->ranks.items[i]->state == GW_ATTEMPT_RANK_READY)
                 gw_gang_stand(core, gang->ranks.items[i]);
     }
 }
@@ -107,7 +107,7 @@ void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_messa
 void gw_registration_send_heartbeat(struct gw_node_core *core)
 {
     uint64_t number = ++core->heartbeat_number;
-    core->heartbeat_sent_ns[number % HEARTBEATS_KEPT] = core->now_ns;
+    core->heartbeat_sent_ns[number % HEARTBEATS_RETAINED] = core->now_ns;
     core->heartbeat_due_ns = core->now_ns + core->options.heartbeat_ns;
     gw_core_send(core, core->scheduler, GW_MESSAGE_heartbeat)->message.heartbeat =
         (struct gw_msg_heartbeat){.number = number,
@@ -125,9 +125,9 @@ void gw_registration_on_heartbeat(struct gw_node_core *core,
         core->history.commits = heartbeat->commits;
     }
     uint64_t echo = heartbeat->echo;
-    if (echo > core->heartbeat_number || echo + HEARTBEATS_KEPT <= core->heartbeat_number)
+    if (echo > core->heartbeat_number || echo + HEARTBEATS_RETAINED <= core->heartbeat_number)
         return;
-    uint64_t sent = core->heartbeat_sent_ns[echo % HEARTBEATS_KEPT];
+    uint64_t sent = core->heartbeat_sent_ns[echo % HEARTBEATS_RETAINED];
     if (sent > core->acked_ns) {
         core->acked_ns = sent;
         gw_orphaned_on_acknowledged(core);

@@ -100,8 +100,8 @@ static void learn_cost(uint64_t *cost_ns, uint64_t run_ns)
         *cost_ns -= (*cost_ns - run_ns) / 8;
 }
 
-static struct gw_object *keep_value(struct gw_node_core *core, struct gw_attempt *run,
-                                    uint64_t token, uint64_t bytes)
+static struct gw_object *store_value(struct gw_node_core *core, struct gw_attempt *run,
+                                     uint64_t token, uint64_t bytes)
 {
     if (run->pool && bytes >= GW_MEMFILE_BYTES_MIN)
         gw_runner_pool_learn(run->pool, run->spec, bytes);
@@ -128,7 +128,7 @@ static void finish(struct gw_node_core *core, struct gw_attempt *run, const stru
 {
     struct gw_object *object = NULL;
     if (row->value.size == 0)
-        object = keep_value(core, run, row->token, row->bytes);
+        object = store_value(core, run, row->token, row->bytes);
     gw_successor_give(core, run, row->value, object);
     if (!core->registered || gw_orphaned_tells_again(run))
         gw_orphaned_finished(core, run, row->value,
@@ -224,7 +224,7 @@ int gw_report_on_ended(struct gw_node_core *core, struct gw_process *process,
     if (!run || run->attempt != ended->attempt || run->rank != ended->rank)
         return GW_EPROTO;
     if (run->state != GW_ATTEMPT_SENT && run->state != GW_ATTEMPT_RUNNING &&
-        run->state != GW_ATTEMPT_STARTING && run->state != GW_ATTEMPT_STANDING)
+        run->state != GW_ATTEMPT_STARTING && run->state != GW_ATTEMPT_RANK_READY)
         return GW_EPROTO;
     /* A runner may not report the other outcomes: the worker or the scheduler decides them */
     switch (ended->outcome) {

@@ -8,13 +8,13 @@ static const struct gw_sm_state run_states[] = {
                                        GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
                                        GW_SM_NEXT(GW_ATTEMPT_ENDED)},
     [GW_ATTEMPT_STARTING] = {"starting",
-                             GW_SM_NEXT(GW_ATTEMPT_STANDING) | GW_SM_NEXT(GW_ATTEMPT_SENT) |
+                             GW_SM_NEXT(GW_ATTEMPT_RANK_READY) | GW_SM_NEXT(GW_ATTEMPT_SENT) |
                                  GW_SM_NEXT(GW_ATTEMPT_ENDING) | GW_SM_NEXT(GW_ATTEMPT_ENDED)},
-    [GW_ATTEMPT_STANDING] = {"standing", GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
-                                             GW_SM_NEXT(GW_ATTEMPT_ENDING) |
-                                             GW_SM_NEXT(GW_ATTEMPT_ENDED)},
+    [GW_ATTEMPT_RANK_READY] = {"standing", GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
+                                               GW_SM_NEXT(GW_ATTEMPT_ENDING) |
+                                               GW_SM_NEXT(GW_ATTEMPT_ENDED)},
     [GW_ATTEMPT_SENT] = {"sent", GW_SM_NEXT(GW_ATTEMPT_WAITING) | GW_SM_NEXT(GW_ATTEMPT_READY) |
-                                     GW_SM_NEXT(GW_ATTEMPT_STANDING) |
+                                     GW_SM_NEXT(GW_ATTEMPT_RANK_READY) |
                                      GW_SM_NEXT(GW_ATTEMPT_ENDING) | GW_SM_NEXT(GW_ATTEMPT_ENDED)},
     /* From running back to ready: a command waited in the reaper of another command and was not
      * started. */

@@ -7,7 +7,7 @@
 
 enum {
     GW_NODE_PATH_MAX = 4096,
-    GW_NODE_KEPT_MAX = 64,
+    GW_RETAINED_WORKDIRS_MAX = 64,
     GW_NODE_SLOW_BYTES = 8 << 20, /* if more bytes are queued to the scheduler, it counts as slow */
 };
 /* After a worker is told to shut down, its tasks get at most this time to end, even if their own
@@ -58,7 +58,7 @@ struct gw_node_options {
     uint32_t lent_max; /* most tasks on this worker that may wait for other tasks at a time, which
                           yields their slots; 0: 512 */
     /* Maximum size of the retained folders of commands with files; 0: none is retained */
-    uint64_t kept_bytes_max;
+    uint64_t retained_bytes_max;
     uint32_t uid; /* user id of the worker's own processes */
     bool far;     /* true: clients connect to the scheduler by TLS, so processes of tasks do not
                      connect to it as clients do */

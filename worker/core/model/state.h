@@ -22,14 +22,14 @@
 #include <gangway/value.h>
 
 enum gw_attempt_state {
-    GW_ATTEMPT_WAITING,  /* waits for its inputs */
-    GW_ATTEMPT_READY,    /* queued in its pool or in core->alone */
-    GW_ATTEMPT_STARTING, /* gang, actor: bound to a runner that starts or was told of it */
-    GW_ATTEMPT_STANDING, /* gang: reported ready; task of an actor: the actor exists */
-    GW_ATTEMPT_SENT,     /* function: in a runner's queue, whose first attempt executes */
-    GW_ATTEMPT_RUNNING,  /* a command, or a rank after the gang started */
-    GW_ATTEMPT_ENDING,   /* the outcome of the attempt is known; the worker reports it when the
-                            process is reaped */
+    GW_ATTEMPT_WAITING,    /* waits for its inputs */
+    GW_ATTEMPT_READY,      /* queued in its pool or in core->alone */
+    GW_ATTEMPT_STARTING,   /* gang, actor: bound to a runner that starts or was told of it */
+    GW_ATTEMPT_RANK_READY, /* gang: reported ready; task of an actor: the actor exists */
+    GW_ATTEMPT_SENT,       /* function: in a runner's queue, whose first attempt executes */
+    GW_ATTEMPT_RUNNING,    /* a command, or a rank after the gang started */
+    GW_ATTEMPT_ENDING,     /* the outcome of the attempt is known; the worker reports it when the
+                              process is reaped */
     GW_ATTEMPT_ENDED,
 };
 
@@ -217,9 +217,9 @@ struct gw_fetch {
     struct gw_node_job *job;
     uint32_t index, rank, worker;
     uint8_t state;
-    bool released;               /* released meanwhile: the copy is freed with its last user */
-    GW_ARRAY(uint64_t) keepings; /* request numbers of replica requests of the scheduler */
-    const char *trouble;         /* text of the error at the deadline; static */
+    bool released; /* released meanwhile: the copy is freed with its last user */
+    GW_ARRAY(uint64_t) replica_requests; /* request numbers of replica requests of the scheduler */
+    const char *trouble;                 /* text of the error at the deadline; static */
     GW_ARRAY(struct gw_fetch_waiter {
         struct gw_attempt *run;
         uint64_t serial; /* serial of the attempt, since its memory may be used again */
@@ -476,8 +476,8 @@ struct gw_known_history {
     uint64_t life, commits;
 };
 
-enum { HEARTBEATS_KEPT = 32 };
-static_assert(HEARTBEATS_KEPT * GW_HEARTBEAT_NS > GW_FENCE_NS,
+enum { HEARTBEATS_RETAINED = 32 };
+static_assert(HEARTBEATS_RETAINED * GW_HEARTBEAT_NS > GW_FENCE_NS,
               "of each heartbeat that may still be acknowledged it is known when it was sent");
 
 /* State of a worker that was told to shut down. See shutdown.c. */
@@ -500,7 +500,7 @@ struct gw_node_core {
     uint64_t term, peer; /* for message envelopes, from the last welcome */
     uint32_t worker;
     uint64_t heartbeat_number, heartbeat_due_ns, heartbeat_received;
-    uint64_t heartbeat_sent_ns[HEARTBEATS_KEPT];
+    uint64_t heartbeat_sent_ns[HEARTBEATS_RETAINED];
     uint64_t acked_ns; /* when the last acknowledged heartbeat was sent */
     struct gw_known_history history;
 
@@ -547,8 +547,9 @@ struct gw_node_core {
     GW_ARRAY(struct gw_checkpoint_transfer) transfers; /* in progress */
     uint64_t transfer;                                 /* number of the last transfer */
     struct gw_orphaned orphaned;
-    GW_ARRAY(struct gw_retained_workdir) kept; /* in the order in which they were retained */
-    uint64_t kept_bytes;
+    GW_ARRAY(struct gw_retained_workdir)
+    retained_workdirs; /* in the order in which they were retained */
+    uint64_t retained_bytes;
 };
 
 #endif

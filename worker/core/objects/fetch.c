@@ -57,7 +57,7 @@ void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch)
     unlink_fetch(core, fetch);
     gw_sm_move(&gw_fetch_sm, &fetch->state, GW_FETCH_GONE);
     gw_array_deinit(&fetch->waiters);
-    gw_array_deinit(&fetch->keepings);
+    gw_array_deinit(&fetch->replica_requests);
     free(fetch);
     gw_job_tidy(core, job);
 }
@@ -75,26 +75,29 @@ static bool awaited(const struct gw_fetch *fetch)
     return false;
 }
 
-void gw_fetch_tell_replica(struct gw_node_core *core, const struct gw_msg_keep *keep, int code,
-                           const char *text)
+void gw_fetch_tell_replica(struct gw_node_core *core, const struct gw_msg_replica_request *request,
+                           int code, const char *text)
 {
     if (!core->registered)
         return;
     const char *copy = gw_core_text(core, text);
-    gw_core_send(core, core->scheduler, GW_MESSAGE_kept)->message.kept =
-        (struct gw_msg_kept){keep->request, keep->job, keep->index, keep->rank, code, copy};
+    gw_core_send(core, core->scheduler, GW_MESSAGE_replica_reply)->message.replica_reply =
+        (struct gw_msg_replica_reply){request->request, request->job, request->index,
+                                      request->rank,    code,         copy};
 }
 
-static void tell_kept(struct gw_node_core *core, struct gw_fetch *fetch, int code, const char *text)
+static void send_replica_replies(struct gw_node_core *core, struct gw_fetch *fetch, int code,
+                                 const char *text)
 {
-    for (size_t i = 0; i < fetch->keepings.count; i++)
-        gw_fetch_tell_replica(core,
-                              &(struct gw_msg_keep){.request = fetch->keepings.items[i],
-                                                    .job = fetch->job->id,
-                                                    .index = fetch->index,
-                                                    .rank = fetch->rank},
-                              code, text);
-    gw_array_clear(&fetch->keepings);
+    for (size_t i = 0; i < fetch->replica_requests.count; i++)
+        gw_fetch_tell_replica(
+            core,
+            &(struct gw_msg_replica_request){.request = fetch->replica_requests.items[i],
+                                             .job = fetch->job->id,
+                                             .index = fetch->index,
+                                             .rank = fetch->rank},
+            code, text);
+    gw_array_clear(&fetch->replica_requests);
 }
 
 /* Fails a fetch. absent: the other side has answered that it does not have the object. If only a
@@ -102,10 +105,10 @@ static void tell_kept(struct gw_node_core *core, struct gw_fetch *fetch, int cod
  * reported. */
 static void fail(struct gw_node_core *core, struct gw_fetch *fetch, const char *text, bool absent)
 {
-    if (core->registered && (awaited(fetch) || (absent && fetch->keepings.count)))
+    if (core->registered && (awaited(fetch) || (absent && fetch->replica_requests.count)))
         gw_core_send(core, core->scheduler, GW_MESSAGE_object_lost)->message.object_lost =
             (struct gw_msg_object_lost){fetch->job->id, fetch->index, fetch->rank, fetch->worker};
-    tell_kept(core, fetch, GW_ELOST, text);
+    send_replica_replies(core, fetch, GW_ELOST, text);
     for (size_t i = 0; i < fetch->waiters.count; i++) {
         const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
         if (!still_waits(waiter))
@@ -171,7 +174,7 @@ static struct gw_fetch *find(struct gw_node_core *core, uint64_t job_id, uint32_
 
 /* Returns the fetch of an object, and starts one if there is none. The caller must add a waiter or
  * a replica request before the step ends. */
-static struct gw_fetch *want(struct gw_node_core *core, const struct gw_msg_keep *what)
+static struct gw_fetch *want(struct gw_node_core *core, const struct gw_msg_replica_request *what)
 {
     struct gw_fetch *fetch = find(core, what->job, what->index, what->rank);
     if (fetch) {
@@ -196,17 +199,17 @@ static struct gw_fetch *want(struct gw_node_core *core, const struct gw_msg_keep
 void gw_fetch_for(struct gw_node_core *core, struct gw_attempt *run, uint32_t dep)
 {
     const struct gw_attempt_input *from = &run->deps[dep];
-    struct gw_fetch *fetch = want(core, &(struct gw_msg_keep){.job = from->job,
-                                                              .index = from->index,
-                                                              .rank = from->rank,
-                                                              .worker = from->worker});
+    struct gw_fetch *fetch = want(core, &(struct gw_msg_replica_request){.job = from->job,
+                                                                         .index = from->index,
+                                                                         .rank = from->rank,
+                                                                         .worker = from->worker});
     run->missing++;
     GW_MUST(gw_array_push(&fetch->waiters, ((struct gw_fetch_waiter){run, run->serial, dep})));
 }
 
-void gw_fetch_keep(struct gw_node_core *core, const struct gw_msg_keep *keep)
+void gw_fetch_replica(struct gw_node_core *core, const struct gw_msg_replica_request *request)
 {
-    GW_MUST(gw_array_push(&want(core, keep)->keepings, keep->request));
+    GW_MUST(gw_array_push(&want(core, request)->replica_requests, request->request));
 }
 
 static void release_fetch(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank)
@@ -214,7 +217,7 @@ static void release_fetch(struct gw_node_core *core, uint64_t job, uint32_t inde
     struct gw_fetch *fetch = find(core, job, index, rank);
     if (!fetch)
         return;
-    tell_kept(core, fetch, GW_ECANCELLED, "it was released");
+    send_replica_replies(core, fetch, GW_ECANCELLED, "it was released");
     fetch->released = true;
     if (!awaited(fetch))
         gw_fetch_free(core, fetch);
@@ -236,11 +239,11 @@ void gw_fetch_on_release(struct gw_node_core *core, const struct gw_msg_release 
     }
 }
 
-void gw_fetch_unkeep(struct gw_node_core *core)
+void gw_fetch_cancel_replicas(struct gw_node_core *core)
 {
     for (size_t i = 0; i < core->fetches.count;) {
         struct gw_fetch *fetch = core->fetches.items[i];
-        gw_array_clear(&fetch->keepings);
+        gw_array_clear(&fetch->replica_requests);
         if (awaited(fetch))
             i++;
         else
@@ -251,7 +254,7 @@ void gw_fetch_unkeep(struct gw_node_core *core)
 /* Hands a fetched object to all who wait for it. */
 static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
 {
-    tell_kept(core, fetch, 0, "");
+    send_replica_replies(core, fetch, 0, "");
     for (size_t i = 0; i < fetch->waiters.count; i++) {
         const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
         if (!still_waits(waiter))
@@ -268,10 +271,10 @@ static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_
 /* Hands a fetched copy to all who wait for it, and frees the copy if nobody needs it. */
 static void arrive_copy(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
 {
-    bool kept = fetch->keepings.count > 0;
+    bool replicates = fetch->replica_requests.count > 0;
     arrive(core, fetch, object);
     object->released = fetch->released;
-    if (!object->users && !kept)
+    if (!object->users && !replicates)
         gw_object_free(core, object);
 }
 

@@ -17,15 +17,15 @@ void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker);
 void gw_fetch_leave_neighbours(struct gw_node_core *core);
 void gw_fetch_tick(struct gw_node_core *core);
 void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch);
-/* gw_fetch_keep fetches an object that the scheduler wants a replica of on this worker.
+/* gw_fetch_replica fetches an object that the scheduler wants a replica of on this worker.
  * gw_fetch_on_release handles the release of objects that are here or being fetched.
- * gw_fetch_unkeep drops all requests for replicas, since their scheduler is gone. */
-void gw_fetch_keep(struct gw_node_core *core, const struct gw_msg_keep *keep);
+ * gw_fetch_cancel_replicas drops all requests for replicas, since their scheduler is gone. */
+void gw_fetch_replica(struct gw_node_core *core, const struct gw_msg_replica_request *request);
 void gw_fetch_on_release(struct gw_node_core *core, const struct gw_msg_release *release);
-void gw_fetch_unkeep(struct gw_node_core *core);
+void gw_fetch_cancel_replicas(struct gw_node_core *core);
 /* gw_fetch_tell_replica reports the outcome of a replica request to the scheduler. code 0: the
  * object is here. */
-void gw_fetch_tell_replica(struct gw_node_core *core, const struct gw_msg_keep *keep, int code,
-                           const char *text);
+void gw_fetch_tell_replica(struct gw_node_core *core, const struct gw_msg_replica_request *request,
+                           int code, const char *text);
 
 #endif

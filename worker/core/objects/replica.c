@@ -10,15 +10,15 @@
 #include "worker/core/objects/memory.h"
 #include "worker/core/objects/object.h"
 
-void gw_replica_on_keep(struct gw_node_core *core, const struct gw_msg_keep *keep)
+void gw_replica_on_request(struct gw_node_core *core, const struct gw_msg_replica_request *request)
 {
-    struct gw_object *object = gw_object_find(core, keep->job, keep->index, keep->rank);
+    struct gw_object *object = gw_object_find(core, request->job, request->index, request->rank);
     if (object && !object->released) {
         gw_memory_rank(core, object);
-        gw_fetch_tell_replica(core, keep, 0, "");
+        gw_fetch_tell_replica(core, request, 0, "");
     } else if (core->memory.state != GW_MEMORY_OPEN) {
-        gw_fetch_tell_replica(core, keep, GW_ELIMIT, "it is short of memory");
+        gw_fetch_tell_replica(core, request, GW_ELIMIT, "it is short of memory");
     } else {
-        gw_fetch_keep(core, keep);
+        gw_fetch_replica(core, request);
     }
 }

@@ -4,6 +4,6 @@
 
 #include "worker/core/model/state.h"
 
-void gw_replica_on_keep(struct gw_node_core *core, const struct gw_msg_keep *keep);
+void gw_replica_on_request(struct gw_node_core *core, const struct gw_msg_replica_request *request);
 
 #endif

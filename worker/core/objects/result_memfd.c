@@ -252,7 +252,7 @@ int gw_result_memfd_on_filled(struct gw_node_core *core, struct gw_process *proc
         run->memfile->number != filled->memfile)
         return GW_EPROTO;
     run->filled = true;
-    if (filled->kept)
+    if (filled->cached)
         add_lease(run->memfile, process->id);
     return 0;
 }

@@ -1,10 +1,10 @@
 /* Retained folders: what commands with files left in their working folders, for `gangway get`.
  *
  * Invariants: at most one folder per task or rank is retained, that of its last attempt here. The
- * folders are in the order in which they were retained, and there are at most GW_NODE_KEPT_MAX of
- * them. The total size of those already measured is at most the limit, and at most half of the disk
- * space that would be free without them. The oldest are removed first. All folders of a job are
- * removed with the job, and all folders with the worker. */
+ * folders are in the order in which they were retained, and there are at most
+ * GW_RETAINED_WORKDIRS_MAX of them. The total size of those already measured is at most the limit,
+ * and at most half of the disk space that would be free without them. The oldest are removed first.
+ * All folders of a job are removed with the job, and all folders with the worker. */
 #include "worker/core/objects/workdir_retention.h"
 
 #include "worker/core/model/core.h"
@@ -16,22 +16,22 @@
 
 static void drop(struct gw_node_core *core, size_t i)
 {
-    struct gw_retained_workdir *kept = &core->kept.items[i];
-    gw_core_effect(core, GW_EFFECT_UNFOLDER)->number = kept->serial;
-    core->kept_bytes -= kept->bytes;
-    free(kept->path);
-    core->kept.count--;
-    memmove(kept, kept + 1, (core->kept.count - i) * sizeof *kept);
+    struct gw_retained_workdir *workdir = &core->retained_workdirs.items[i];
+    gw_core_effect(core, GW_EFFECT_UNFOLDER)->number = workdir->serial;
+    core->retained_bytes -= workdir->bytes;
+    free(workdir->path);
+    core->retained_workdirs.count--;
+    memmove(workdir, workdir + 1, (core->retained_workdirs.count - i) * sizeof *workdir);
 }
 
 const struct gw_retained_workdir *gw_workdir_retention_find(const struct gw_node_core *core,
                                                             uint64_t job, uint32_t index,
                                                             uint32_t rank)
 {
-    for (size_t i = 0; i < core->kept.count; i++) {
-        const struct gw_retained_workdir *kept = &core->kept.items[i];
-        if (kept->job == job && kept->index == index && kept->rank == rank)
-            return kept;
+    for (size_t i = 0; i < core->retained_workdirs.count; i++) {
+        const struct gw_retained_workdir *workdir = &core->retained_workdirs.items[i];
+        if (workdir->job == job && workdir->index == index && workdir->rank == rank)
+            return workdir;
     }
     return NULL;
 }
@@ -42,7 +42,7 @@ static bool is_worth_it(struct gw_node_core *core, const struct gw_attempt *run)
 {
     const struct gw_process *process = run->process;
     const struct gw_node_job *job = gw_core_job(core, run->job, false);
-    return core->options.kept_bytes_max > 0 && process && process->exit_known && job &&
+    return core->options.retained_bytes_max > 0 && process && process->exit_known && job &&
            job->specs.count > 0 &&
            (!process->reaping || process->unasked || run->end.outcome == GW_OUTCOME_TIMEOUT);
 }
@@ -54,16 +54,17 @@ bool gw_workdir_retention_take(struct gw_node_core *core, struct gw_attempt *run
     const struct gw_retained_workdir *older =
         gw_workdir_retention_find(core, run->job, run->index, run->rank);
     if (older)
-        drop(core, (size_t)(older - core->kept.items));
+        drop(core, (size_t)(older - core->retained_workdirs.items));
     if (!is_worth_it(core, run))
         return false;
-    if (core->kept.count == GW_NODE_KEPT_MAX)
+    if (core->retained_workdirs.count == GW_RETAINED_WORKDIRS_MAX)
         drop(core, 0);
-    GW_MUST(gw_array_push(&core->kept, (struct gw_retained_workdir){.serial = run->serial,
-                                                                    .job = run->job,
-                                                                    .index = run->index,
-                                                                    .rank = run->rank,
-                                                                    .path = run->folder}));
+    GW_MUST(
+        gw_array_push(&core->retained_workdirs, (struct gw_retained_workdir){.serial = run->serial,
+                                                                             .job = run->job,
+                                                                             .index = run->index,
+                                                                             .rank = run->rank,
+                                                                             .path = run->folder}));
     gw_core_effect(core, GW_EFFECT_COUNT)->number = run->serial;
     return true;
 }
@@ -71,49 +72,50 @@ bool gw_workdir_retention_take(struct gw_node_core *core, struct gw_attempt *run
 void gw_workdir_retention_on_counted(struct gw_node_core *core, const struct gw_event *event)
 {
     size_t i = 0;
-    uint64_t limit = core->options.kept_bytes_max;
-    while (i < core->kept.count && core->kept.items[i].serial != event->number)
+    uint64_t limit = core->options.retained_bytes_max;
+    while (i < core->retained_workdirs.count &&
+           core->retained_workdirs.items[i].serial != event->number)
         i++;
-    if (i == core->kept.count) /* the folder was removed since the request */
+    if (i == core->retained_workdirs.count) /* the folder was removed since the request */
         return;
-    core->kept.items[i].bytes = event->bytes;
-    core->kept_bytes += event->bytes;
-    uint64_t room =
-        event->free_bytes + core->kept_bytes; /* free space of the disk without retained folders */
+    core->retained_workdirs.items[i].bytes = event->bytes;
+    core->retained_bytes += event->bytes;
+    uint64_t room = event->free_bytes +
+                    core->retained_bytes; /* free space of the disk without retained folders */
     if (limit > room / 2)
         limit = room / 2;
     if (event->bytes > limit) { /* too large by itself: removing the others would not help */
         drop(core, i);
         return;
     }
-    while (core->kept_bytes > limit)
+    while (core->retained_bytes > limit)
         drop(core, 0);
 }
 
 void gw_workdir_retention_on_forget(struct gw_node_core *core, uint64_t job)
 {
-    for (size_t i = core->kept.count; i-- > 0;)
-        if (core->kept.items[i].job == job)
+    for (size_t i = core->retained_workdirs.count; i-- > 0;)
+        if (core->retained_workdirs.items[i].job == job)
             drop(core, i);
 }
 
 void gw_workdir_retention_deinit(struct gw_node_core *core)
 {
-    for (size_t i = 0; i < core->kept.count; i++)
-        free(core->kept.items[i].path);
-    gw_array_deinit(&core->kept);
+    for (size_t i = 0; i < core->retained_workdirs.count; i++)
+        free(core->retained_workdirs.items[i].path);
+    gw_array_deinit(&core->retained_workdirs);
 }
 
 void gw_workdir_retention_check(const struct gw_node_core *core)
 {
     uint64_t bytes = 0;
-    assert(core->kept.count <= GW_NODE_KEPT_MAX);
-    for (size_t i = 0; i < core->kept.count; i++) {
-        const struct gw_retained_workdir *kept = &core->kept.items[i];
-        assert(kept->path &&
-               gw_workdir_retention_find(core, kept->job, kept->index, kept->rank) == kept);
-        assert(i == 0 || kept[-1].serial != kept->serial);
-        bytes += kept->bytes;
+    assert(core->retained_workdirs.count <= GW_RETAINED_WORKDIRS_MAX);
+    for (size_t i = 0; i < core->retained_workdirs.count; i++) {
+        const struct gw_retained_workdir *workdir = &core->retained_workdirs.items[i];
+        assert(workdir->path && gw_workdir_retention_find(core, workdir->job, workdir->index,
+                                                          workdir->rank) == workdir);
+        assert(i == 0 || workdir[-1].serial != workdir->serial);
+        bytes += workdir->bytes;
     }
-    assert(bytes == core->kept_bytes && bytes <= core->options.kept_bytes_max);
+    assert(bytes == core->retained_bytes && bytes <= core->options.retained_bytes_max);
 }

@@ -86,10 +86,10 @@ static struct gw_bin merge(const struct added *added, struct gw_bin env,
     msgpack_unpacked unpacked;
     const msgpack_object *list = unpack(env, &unpacked) ? &unpacked.data : NULL;
     uint32_t count = 0, user = list ? list->via.array.size : 0;
-    const char *kept[ADDED_MAX];
+    const char *retained[ADDED_MAX];
     for (uint32_t i = 0; i < added->count; i++)
         if (!user_line(list, added->lines[i]))
-            kept[count++] = added->lines[i];
+            retained[count++] = added->lines[i];
 
     msgpack_sbuffer buffer;
     msgpack_packer packer;
@@ -104,7 +104,7 @@ static struct gw_bin merge(const struct added *added, struct gw_bin env,
             msgpack_pack_object(&packer, *line);
     }
     for (uint32_t i = 0; i < count; i++)
-        msgpack_pack_str_with_body(&packer, kept[i], strlen(kept[i]));
+        msgpack_pack_str_with_body(&packer, retained[i], strlen(retained[i]));
     GW_MUST_PTR(buffer.data);
     const struct gw_bin merged = gw_core_packed(added->core, &buffer);
     msgpack_unpacked_destroy(&unpacked);

@@ -110,7 +110,7 @@ static void end_runs(struct gw_node_core *core, uint32_t number)
     }
     for (struct gw_attempt *run = core->held.first, *next; run; run = next) {
         next = run->next;
-        if (run->state == GW_ATTEMPT_STANDING && !run->process &&
+        if (run->state == GW_ATTEMPT_RANK_READY && !run->process &&
             has(run->gpus, run->gpu_count, number))
             gw_process_end_attempt(core, run, lost_its_gpu(core, number), 0);
     }

@@ -229,7 +229,8 @@ void gw_feed_actors(struct gw_node_core *core)
         struct gw_node_actor *actor = (struct gw_node_actor *)(uintptr_t)value;
         struct gw_process *process = actor->process;
         if (actor->calls.first && process->state == GW_PROCESS_BUSY && process->link &&
-            !process->reaping && !process->runs_long && actor->run->state == GW_ATTEMPT_STANDING) {
+            !process->reaping && !process->runs_long &&
+            actor->run->state == GW_ATTEMPT_RANK_READY) {
             size_t before = process->queue.count;
             gw_feed_process(core, process, &actor->calls, callable(core, actor));
             if (!before && process->queue.count) {

@@ -195,7 +195,7 @@ void gw_orphaned_files_open(struct gw_host *host)
  */
 
 /* Moves an entry of a folder into the folder `aside`, which is created at the first entry. */
-static void keep_aside(const char *aside, const char *folder, const char *name)
+static void move_aside(const char *aside, const char *folder, const char *name)
 {
     char from[ROOM], to[ROOM];
     const char *last = strrchr(folder, '/');
@@ -211,12 +211,12 @@ static void keep_aside(const char *aside, const char *folder, const char *name)
         gw_log_warn("cannot move %s: %s", from, strerror(errno));
 }
 
-static void keep_jobs_aside(const char *aside, const char *folder)
+static void move_jobs_aside(const char *aside, const char *folder)
 {
     DIR *dir = opendir(folder);
     for (const struct dirent *entry; dir && (entry = readdir(dir));)
         if (job_of(entry->d_name))
-            keep_aside(aside, folder, entry->d_name);
+            move_aside(aside, folder, entry->d_name);
     if (dir)
         (void)closedir(dir);
 }
@@ -239,9 +239,9 @@ void gw_orphaned_files_on_welcome(struct gw_host *host, const char *cluster)
         (void)snprintf(aside, sizeof aside, "%s/foreign-%.8s.%016" PRIx64 ".%" PRIu64,
                        host->options.dir, whole ? known : "unknown", host->incarnation,
                        ++host->set_aside);
-        keep_jobs_aside(aside, host->checkpoint_dir);
-        keep_jobs_aside(aside, host->log_dir);
-        keep_aside(aside, host->checkpoint_dir, ".copies");
+        move_jobs_aside(aside, host->checkpoint_dir);
+        move_jobs_aside(aside, host->log_dir);
+        move_aside(aside, host->checkpoint_dir, ".copies");
         const size_t bytes = strlen(cluster);
         if (ftruncate(fd, 0) < 0 || pwrite(fd, cluster, bytes, 0) != (ssize_t)bytes)
             gw_log_warn("%s: %s", path, strerror(errno));

@@ -65,7 +65,7 @@ struct gw_transfer {
     struct gw_transfer *next;
     uint64_t number, moved_ns; /* moved_ns: time of the last progress */
     struct gw_msg_checkpoint_transfer what;
-    bool copy, keep; /* copy: from a kept copy; keep: to a kept copy */
+    bool copy, to_copy; /* copy: from a stored copy; to_copy: to one */
     struct source *sources;
     uint32_t source_count, at; /* index of the source that is asked now */
     bool here;                 /* the first source shares this worker's folder */
@@ -97,7 +97,7 @@ struct gw_transfers {
 static void folder_of(const struct gw_transfer *transfer, char *path, size_t bytes)
 {
     const struct gw_host *host = transfer->transfers->host;
-    if (transfer->keep)
+    if (transfer->to_copy)
         gw_checkpoint_path_copy(host, transfer->what.job, transfer->what.index, path, bytes);
     else
         gw_checkpoint_path_folder(host, transfer->what.job, transfer->what.index, path, bytes);
@@ -179,7 +179,7 @@ static int lay_files(struct gw_transfer *transfer)
     struct gw_unpack *unpack = source_of(transfer)->unpack;
     if (transfer->what.how == GW_TRANSFER_JOIN)
         rc = join_files(transfer, path);
-    else if (transfer->keep || transfer->what.how == GW_TRANSFER_MIRROR)
+    else if (transfer->to_copy || transfer->what.how == GW_TRANSFER_MIRROR)
         rc = gw_unpack_replace(unpack, path, &transfer->did_error);
     else
         rc = gw_unpack_lay(unpack, path, &transfer->did_error);
@@ -226,7 +226,7 @@ static void clean_up(struct gw_transfer *transfer)
         gw_unpack_close(transfer->sources[i].unpack);
         transfer->sources[i].unpack = NULL;
     }
-    if (!transfer->laid || transfer->keep || transfer->what.how == GW_TRANSFER_INSERT)
+    if (!transfer->laid || transfer->to_copy || transfer->what.how == GW_TRANSFER_INSERT)
         return;
     transfer->laid = false;
     folder_of(transfer, path, sizeof path);
@@ -334,16 +334,16 @@ static void tell_over(struct gw_transfer *transfer)
 {
     struct gw_host *host = transfer->transfers->host;
     const struct gw_msg_checkpoint_transfer *what = &transfer->what;
+    const char *done = transfer->to_copy ? "copied" : "transferred here";
     if (transfer->error.code < 0 && transfer->error.code != GW_EEXIST)
         gw_log_warn("the checkpoints of job %llu could not be %s from worker %u: %s",
-                    (unsigned long long)what->job, transfer->keep ? "copied" : "transferred here",
-                    what->worker, transfer->error.text);
+                    (unsigned long long)what->job, done, what->worker, transfer->error.text);
     else if (transfer->error.code == 0)
         gw_log_info("the checkpoints of job %llu were %s from worker %u (%.1f MiB)",
-                    (unsigned long long)what->job, transfer->keep ? "copied" : "transferred here",
-                    what->worker, (double)transfer->bytes / (1 << 20));
+                    (unsigned long long)what->job, done, what->worker,
+                    (double)transfer->bytes / (1 << 20));
     /* The copy may have been completed after the job was over */
-    if (transfer->forgotten && transfer->keep)
+    if (transfer->forgotten && transfer->to_copy)
         remove_copies(transfer->transfers, what->job);
     if (!transfer->transfers->closed && !host->exiting)
         (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CHECKPOINT_TRANSFERRED,
@@ -573,7 +573,7 @@ void gw_transfers_adopted(struct gw_transfers *transfers)
 }
 
 /* Stores the sources. The addresses of the effect are in the same order. */
-static void keep_sources(struct gw_transfer *transfer, const struct gw_effect *effect)
+static void copy_sources(struct gw_transfer *transfer, const struct gw_effect *effect)
 {
     const struct gw_col32 others = effect->message.checkpoint_transfer.others;
     const char *address = effect->bytes.data;
@@ -599,9 +599,9 @@ void gw_transfer_start(struct gw_transfers *transfers, const struct gw_effect *e
     transfer->number = effect->number;
     transfer->what = effect->message.checkpoint_transfer;
     transfer->copy = effect->size != 0;
-    transfer->keep = effect->count != 0;
-    keep_sources(transfer, effect);
-    transfers->copies |= transfer->keep;
+    transfer->to_copy = effect->count != 0;
+    copy_sources(transfer, effect);
+    transfers->copies |= transfer->to_copy;
     transfer->moved_ns = gw_clock_now_ns();
     transfer->next = transfers->first;
     transfers->first = transfer;

@@ -42,7 +42,7 @@ static struct gw_host_link *link_new(struct gw_host *host, int fd, struct gw_tra
         return NULL;
     }
     if (role == GW_ROLE_SCHEDULER)
-        gw_link_keep_brisk(link->link);
+        gw_link_set_brisk(link->link);
     GW_MUST(gw_map_put(&host->links, link->id, (uintptr_t)link));
     return link;
 }

@@ -48,7 +48,7 @@ struct gw_host_options {
     const char *peers;
     uint64_t files_bytes_max; /* maximum size of shipped files that no task needs now; 0: default */
     uint64_t transfer_bytes_max; /* maximum size of a checkpoint folder to transfer; 0: default */
-    uint64_t kept_bytes_max;     /* maximum size of retained folders; 0: none is retained */
+    uint64_t retained_bytes_max; /* maximum size of retained folders; 0: none is retained */
     uint32_t slots;
     uint32_t slots_in_all; /* slots of all workers on this host, which share its cores and memory */
     /* This worker uses part `part` of `parts` of the machine's GPUs; 0: all */

@@ -69,8 +69,8 @@ struct work {
     uint64_t number;
     const struct gw_manifest *manifest;
     char path[PATH_MAX];
-    uint8_t *kept; /* hashes that must not be removed; owned */
-    size_t kept_count;
+    uint8_t *wanted; /* hashes that must not be removed; owned */
+    size_t wanted_count;
     uint64_t bytes, free_bytes; /* result of measuring a folder */
     int rc;
     struct gw_error error;
@@ -252,8 +252,8 @@ static void on_build_done(uv_work_t *request, int status)
 static bool work_keeps(const uint8_t hash[GW_HASH_BYTES], void *arg)
 {
     const struct work *work = arg;
-    for (size_t i = 0; i < work->kept_count; i++)
-        if (memcmp(work->kept + i * GW_HASH_BYTES, hash, GW_HASH_BYTES) == 0)
+    for (size_t i = 0; i < work->wanted_count; i++)
+        if (memcmp(work->wanted + i * GW_HASH_BYTES, hash, GW_HASH_BYTES) == 0)
             return true;
     return false;
 }
@@ -298,7 +298,7 @@ static void on_put_done(uv_work_t *request, int status)
     struct gw_cache *cache = work->cache;
     (void)status;
     close(work->fd);
-    free(work->kept);
+    free(work->wanted);
     if (!ends_after_close(cache)) {
         for (size_t i = 0; i < cache->entries.count; i++) {
             struct entry *entry = cache->entries.items[i];
@@ -530,17 +530,17 @@ int gw_cache_on_program(struct gw_cache *cache, const struct gw_msg_program *mes
 
 /* Collects the hashes that must not be removed while new content is stored: all content that
  * folders of this worker wait for. */
-static void keep_wanted(const struct gw_cache *cache, struct work *work)
+static void copy_wanted(const struct gw_cache *cache, struct work *work)
 {
     size_t count = 0;
     for (size_t i = 0; i < cache->places.count; i++)
         count += cache->places.items[i].there ? 0 : cache->places.items[i].entry->manifest.count;
-    work->kept = malloc(count * GW_HASH_BYTES + 1);
-    GW_MUST_PTR(work->kept);
+    work->wanted = malloc(count * GW_HASH_BYTES + 1);
+    GW_MUST_PTR(work->wanted);
     for (size_t i = 0; i < cache->places.count; i++) {
         const struct gw_manifest *manifest = &cache->places.items[i].entry->manifest;
         for (uint32_t k = 0; !cache->places.items[i].there && k < manifest->count; k++)
-            memcpy(work->kept + work->kept_count++ * GW_HASH_BYTES, manifest->files[k].hash,
+            memcpy(work->wanted + work->wanted_count++ * GW_HASH_BYTES, manifest->files[k].hash,
                    GW_HASH_BYTES);
     }
 }
@@ -577,7 +577,7 @@ int gw_cache_on_blob(struct gw_cache *cache, const struct gw_msg_blob *message, 
         return 0;
     }
     if (work->to_files)
-        keep_wanted(cache, work);
+        copy_wanted(cache, work);
     start(work, on_put_run, on_put_done);
     return 0;
 }

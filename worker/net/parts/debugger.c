@@ -130,15 +130,15 @@ static void on_time(uv_timer_t *timer)
 static char **make_environment(void)
 {
     static char no_servers[] = "DEBUGINFOD_URLS=";
-    size_t count = 0, kept = 0;
+    size_t count = 0, retained = 0;
     while (environ[count])
         count++;
     char **copy = calloc(count + 2, sizeof *copy);
     GW_MUST_PTR(copy);
     for (size_t i = 0; i < count; i++)
         if (strncmp(environ[i], no_servers, sizeof no_servers - 1) != 0)
-            copy[kept++] = environ[i];
-    copy[kept] = no_servers;
+            copy[retained++] = environ[i];
+    copy[retained] = no_servers;
     return copy;
 }
 

@@ -11,10 +11,11 @@
 int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *open,
                         struct gw_error *error)
 {
-    uint64_t most = host->options.kept_bytes_max;
-    const char *kept = gw_node_core_kept(host->core, open->job, open->index, open->rank);
-    if (!*open->cwd && kept)
-        open->cwd = kept;
+    uint64_t most = host->options.retained_bytes_max;
+    const char *workdir =
+        gw_node_core_retained_workdir(host->core, open->job, open->index, open->rank);
+    if (!*open->cwd && workdir)
+        open->cwd = workdir;
     if (*open->cwd)
         return 0;
     if (most < 2) /* `gangway up --keep-files 0` passes 1 */
@@ -28,7 +29,7 @@ int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *o
         "last %d folders of detached jobs, at most %.1f %s in total and at most as much as is free "
         "(`gangway worker --keep-files`), and none of killed tasks. Get files while the task runs, "
         "or make it write them to another folder",
-        open->index, (unsigned long long)open->job, host->options.name, GW_NODE_KEPT_MAX,
+        open->index, (unsigned long long)open->job, host->options.name, GW_RETAINED_WORKDIRS_MAX,
         (double)most / (most >> 30 ? 1 << 30 : 1 << 20), most >> 30 ? "GiB" : "MiB");
 }
 

@@ -47,7 +47,7 @@ static const char *find_path(const struct gw_value *list)
  * exists but cannot be executed. A folder of PATH without search permission counts as empty. */
 static int find_program(int folder, bool searches, char *const *candidates, const char **found)
 {
-    int kept = ENOENT;
+    int failure = ENOENT;
     struct stat status;
     for (; *candidates; candidates++) {
         if (faccessat(folder, *candidates, X_OK, 0) == 0 &&
@@ -56,9 +56,9 @@ static int find_program(int folder, bool searches, char *const *candidates, cons
             return 0;
         }
         if (faccessat(folder, *candidates, F_OK, 0) == 0 || (errno == EACCES && !searches))
-            kept = EACCES;
+            failure = EACCES;
     }
-    return kept;
+    return failure;
 }
 
 static int say(const struct gw_msg_spawn *spawn, int why, struct gw_error *error)

@@ -59,7 +59,7 @@ static void spawn_with_input(struct gw_host *host, const struct gw_message *mess
         spawn_failed(host, message->spawn.process, strerror(errno));
         return;
     }
-    gw_tunnels_keep_input(host->tunnels, message->spawn.process, ends[1]);
+    gw_tunnels_hold_input(host->tunnels, message->spawn.process, ends[1]);
     gw_host_send(host->supervisor, message, &ends[0], 1);
     close(ends[0]);
 }

@@ -394,7 +394,7 @@ static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open 
 /* -- Standard input ------------------------------------------------------------------------------
  */
 
-void gw_tunnels_keep_input(struct gw_tunnels *tunnels, uint64_t process, int fd)
+void gw_tunnels_hold_input(struct gw_tunnels *tunnels, uint64_t process, int fd)
 {
     GW_MUST(gw_map_put(&tunnels->inputs, process, (uint64_t)fd));
 }

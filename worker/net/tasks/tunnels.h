@@ -23,9 +23,9 @@ void gw_tunnels_on_message(struct gw_tunnels *tunnels, const struct gw_message *
  * false if the message is for the core. */
 bool gw_tunnels_on_supervisor(struct gw_tunnels *tunnels, const struct gw_message *message);
 
-/* gw_tunnels_keep_input stores the writing end of a process's standard input until a tunnel to it
+/* gw_tunnels_hold_input stores the writing end of a process's standard input until a tunnel to it
  * is opened. It takes over fd. The end is closed when the process has ended. */
-void gw_tunnels_keep_input(struct gw_tunnels *tunnels, uint64_t process, int fd);
+void gw_tunnels_hold_input(struct gw_tunnels *tunnels, uint64_t process, int fd);
 
 /* gw_tunnels_look closes the tunnels whose rank has ended. It must be called after each step of the
  * core. */

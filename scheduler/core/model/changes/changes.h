@@ -57,7 +57,7 @@ int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct g
 /* gw_sched_hold_on_spec lets a new job wait with the held jobs if it asks for GPUs. Only for use in
  * model/. */
 void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job,
-                           const struct gw_shape *shape);
+                           const struct gw_resource_class *shape);
 
 /* These functions change a job while its client submits it. gw_sched_content_add_spec adds a
  * specification, and gw_sched_content_add_chunk adds tasks. gw_sched_content_refuse remembers that
@@ -162,10 +162,10 @@ void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t r
 /* gw_sched_objects_drop removes the objects of a task. It does not drop their tokens. */
 void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_object_keep_pure keeps the result of a pure task that nobody needs any more, for later
+/* gw_sched_object_retain_pure keeps the result of a pure task that nobody needs any more, for later
  * tasks that are equal. Returns false if the result is not one of a pure task or none are kept. If
  * there are too many, the oldest are dropped. */
-bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+bool gw_sched_object_retain_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* Only for use in model/. gw_sched_recovery_on_ready lets the job of a task wait with the held
  * jobs if the task needs an absent object. gw_sched_object_gone is called when an object has lost
@@ -179,19 +179,20 @@ void gw_sched_object_lose_holder(struct gw_sched *sched, uint32_t at, struct gw_
 
 /* -- place.c -- */
 
-/* gw_sched_places_keep makes this data durable for the last attempt of a detached job's task. It is
- * called just before the task ends. */
-void gw_sched_places_keep(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+/* gw_sched_places_record makes this data durable for the last attempt of a detached job's task. It
+ * is called just before the task ends. */
+void gw_sched_places_record(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* -- queue.c -- */
 
 /* gw_sched_queue_class_for finds or creates the resource class with the requirements of `key`. */
-struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct gw_shape *key);
+struct gw_resource_class *gw_sched_queue_class_for(struct gw_sched *sched,
+                                                   const struct gw_resource_class *key);
 
 /* gw_sched_queue_class_update decides which GPUs an empty cluster could give to a resource class:
  * one GPU or none to a rank that accepts either, and whole GPUs or MIG instances to a gang.
  * gw_sched_queue_classes_update does this for all resource classes. */
-void gw_sched_queue_class_update(const struct gw_sched *sched, struct gw_shape *shape);
+void gw_sched_queue_class_update(const struct gw_sched *sched, struct gw_resource_class *shape);
 void gw_sched_queue_classes_update(struct gw_sched *sched);
 
 /* gw_sched_queue_add adds a task to a queue. gw_sched_queue_remove removes it. */
@@ -208,7 +209,7 @@ void gw_sched_queue_let(struct gw_sched *sched, struct gw_queue *queue);
 
 /* gw_sched_queue_class_free frees a resource class without queues and attempts, and its worker
  * queues. */
-void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_shape *shape);
+void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_resource_class *shape);
 
 /* -- ranks.c -- */
 
@@ -216,19 +217,19 @@ void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_shape *shape);
  * it could not set up the files of a task. Returns false if no other worker could run the task.
  * Then nothing changes, and the task should fail. */
 bool gw_sched_ranks_quarantine_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
-                                           const struct gw_shape *shape);
+                                           const struct gw_resource_class *shape);
 
 /* gw_sched_ranks_hold_least returns true if an empty cluster could run the smallest size of a gang.
  */
-bool gw_sched_ranks_hold_least(const struct gw_sched *sched, const struct gw_shape *shape);
+bool gw_sched_ranks_hold_least(const struct gw_sched *sched, const struct gw_resource_class *shape);
 
 /* gw_sched_ranks_ever returns how many ranks of a resource class could start if all workers were
  * empty. */
-uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape);
+uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_resource_class *shape);
 
 /* gw_sched_ranks_could caches the result of gw_sched_ranks_hold_least until a worker joins or
  * leaves. */
-bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_shape *shape);
+bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_resource_class *shape);
 
 /* -- reservation.c -- */
 
@@ -256,7 +257,7 @@ void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker
 /* gw_sched_need_worker finds a worker for one more rank of a resource class with a constraint: the
  * one with the most free slots among those that `takes` accepts. Workers that the constraint names
  * come first. Returns NULL if there is none. It checks only workers that could ever run a rank. */
-struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *shape,
+struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_resource_class *shape,
                                        bool (*takes)(const struct gw_sched *sched,
                                                      const struct gw_worker *worker, void *arg),
                                        void *arg);
@@ -285,9 +286,9 @@ void gw_sched_worker_register(struct gw_sched *sched, struct gw_worker *worker,
 
 /* -- gpu.c -- */
 
-/* gw_sched_gpu_keep keeps a GPU drained from now on, at all workers that offer it. `why` is the
- * reason for people. */
-void gw_sched_gpu_keep(struct gw_sched *sched, const struct gw_gpu *gpu, const char *why);
+/* gw_sched_gpu_record_drain keeps a GPU drained from now on, at all workers that offer it. `why` is
+ * the reason for people. */
+void gw_sched_gpu_record_drain(struct gw_sched *sched, const struct gw_gpu *gpu, const char *why);
 
 /* gw_sched_gpus_trust undrains the GPU of this UUID, or all its MIG instances, and returns how many
  * were drained. Each worker still decides itself whether it uses the GPU. */
@@ -316,7 +317,7 @@ void gw_sched_gpu_give_back(struct gw_worker *worker, uint32_t number, const cha
  * was asked to pause, because there are resources for more ranks. */
 void gw_sched_gang_grow(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t ranks);
 void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t index,
-                         struct gw_shape *shape, const struct gw_placed_rank *placed_ranks,
+                         struct gw_resource_class *shape, const struct gw_placed_rank *placed_ranks,
                          uint32_t placed_rank_count);
 
 /* -- actor.c -- */

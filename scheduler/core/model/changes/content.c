@@ -83,7 +83,7 @@ void gw_sched_content_add_spec(struct gw_sched *sched, struct gw_job *job,
     spec.message.files = copy_bin(job, spec.message.files);
     spec.message.actor_name = copy_text(job, spec.message.actor_name);
     spec.message.job_key = copy_text(job, spec.message.job_key);
-    struct gw_shape shape;
+    struct gw_resource_class shape;
     GW_MUST(gw_sched_content_shape(message, &shape, NULL));
     spec.shape = gw_sched_queue_class_for(sched, &shape);
     gw_sched_need_unref(shape.need);
@@ -237,7 +237,8 @@ int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct g
     return gw_sched_content_each(sched, content, frame_apply, job, NULL);
 }
 
-void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job, const struct gw_shape *shape)
+void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job,
+                           const struct gw_resource_class *shape)
 {
     if (!sched->hold.until_ns || job->awaits ||
         !(gw_sched_queue_class_gpus(shape) || shape->gpu_if_any))

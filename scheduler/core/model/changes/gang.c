@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t index,
-                         struct gw_shape *shape, const struct gw_placed_rank *placed_ranks,
+                         struct gw_resource_class *shape, const struct gw_placed_rank *placed_ranks,
                          uint32_t placed_rank_count)
 {
     struct gw_tasks *tasks = &job->tasks;

@@ -21,10 +21,10 @@ static void mark_all(struct gw_sched *sched)
     sched->freed = true;
 }
 
-void gw_sched_gpu_keep(struct gw_sched *sched, const struct gw_gpu *gpu, const char *why)
+void gw_sched_gpu_record_drain(struct gw_sched *sched, const struct gw_gpu *gpu, const char *why)
 {
-    const struct gw_gpu_drain *kept = gw_sched_gpu_drain_find(sched, gpu->uuid);
-    if (!kept || strcmp(kept->why, why) != 0)
+    const struct gw_gpu_drain *drain = gw_sched_gpu_drain_find(sched, gpu->uuid);
+    if (!drain || strcmp(drain->why, why) != 0)
         GW_FACT(sched, gpu_broke, .uuid = gpu->uuid, .physical_gpu = gpu->physical_gpu, .why = why);
 }
 
@@ -35,10 +35,10 @@ void gw_sched_apply_gpu_broke(struct gw_sched *sched, const struct gw_fact_gpu_b
     const struct gw_gpu_drain *before = gw_sched_gpu_drain_find(sched, fact->uuid);
     if (before)
         gw_sched_gpu_drain_drop(sched, (size_t)(before - sched->gpu_drains->items.items));
-    const struct gw_gpu_drain kept = {gw_sched_gpu_drain_copy(fact->uuid),
-                                      gw_sched_gpu_drain_copy(fact->physical_gpu),
-                                      gw_sched_gpu_drain_copy(fact->why)};
-    GW_MUST(gw_array_push(&sched->gpu_drains->items, kept));
+    const struct gw_gpu_drain drain = {gw_sched_gpu_drain_copy(fact->uuid),
+                                       gw_sched_gpu_drain_copy(fact->physical_gpu),
+                                       gw_sched_gpu_drain_copy(fact->why)};
+    GW_MUST(gw_array_push(&sched->gpu_drains->items, drain));
     mark_all(sched);
 }
 
@@ -46,8 +46,8 @@ uint32_t gw_sched_gpus_trust(struct gw_sched *sched, const char *uuid)
 {
     uint32_t count = 0;
     for (size_t i = 0; sched->gpu_drains && i < sched->gpu_drains->items.count; i++) {
-        const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
-        count += strcmp(kept->uuid, uuid) == 0 || strcmp(kept->physical_gpu, uuid) == 0;
+        const struct gw_gpu_drain *drain = &sched->gpu_drains->items.items[i];
+        count += strcmp(drain->uuid, uuid) == 0 || strcmp(drain->physical_gpu, uuid) == 0;
     }
     if (count)
         GW_FACT(sched, gpu_trusted, .uuid = uuid);
@@ -57,8 +57,8 @@ uint32_t gw_sched_gpus_trust(struct gw_sched *sched, const char *uuid)
 void gw_sched_apply_gpu_trusted(struct gw_sched *sched, const struct gw_fact_gpu_trusted *fact)
 {
     for (size_t i = sched->gpu_drains ? sched->gpu_drains->items.count : 0; i-- > 0;) {
-        const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
-        if (strcmp(kept->uuid, fact->uuid) == 0 || strcmp(kept->physical_gpu, fact->uuid) == 0)
+        const struct gw_gpu_drain *drain = &sched->gpu_drains->items.items[i];
+        if (strcmp(drain->uuid, fact->uuid) == 0 || strcmp(drain->physical_gpu, fact->uuid) == 0)
             gw_sched_gpu_drain_drop(sched, i);
     }
     mark_all(sched);
@@ -84,7 +84,7 @@ int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
     gw_sched_queue_classes_update(sched);
     sched->freed = true;
     if (*message->why && message->lasts)
-        gw_sched_gpu_keep(sched, gpu, message->why);
+        gw_sched_gpu_record_drain(sched, gpu, message->why);
     return 0;
 }
 

@@ -112,20 +112,20 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
     }
 }
 
-bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+bool gw_sched_object_retain_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     struct gw_pure *pure = gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;
-    if (!pure || !sched->options.pure_keep_bytes)
+    if (!pure || !sched->options.pure_bytes_max)
         return false;
-    pure->kept = true;
+    pure->retained = true;
     pure->bytes = 64; /* of its own */
     for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
          at = sched->objects.items[at].next)
         pure->bytes += sched->objects.items[at].bytes;
     job->tasks.users[row]++;
     gw_sched_pure_link(sched, pure);
-    while (sched->last_pure && (sched->pure_kept > GW_PURE_KEEP_MAX ||
-                                sched->pure_kept_bytes > sched->options.pure_keep_bytes)) {
+    while (sched->last_pure && (sched->pure_retained > GW_PURE_RETAINED_MAX ||
+                                sched->pure_retained_bytes > sched->options.pure_bytes_max)) {
         const struct gw_pure *oldest = sched->last_pure;
         gw_sched_pure_drop(sched, oldest->job, oldest->index);
     }

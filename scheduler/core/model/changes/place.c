@@ -34,10 +34,10 @@ static void append_ranks(struct gw_sched *sched, const struct gw_job *job, uint3
         append_name(sched, job->places.items[from].worker);
 }
 
-void gw_sched_places_keep(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+void gw_sched_places_record(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     uint64_t attempt = job->tasks.attempt[row];
-    if (!job->detached || attempt == 0 || gw_sched_rows_in_all(job) > GW_PLACES_KEPT_MAX)
+    if (!job->detached || attempt == 0 || gw_sched_rows_in_all(job) > GW_PLACES_RETAINED_MAX)
         return;
     uint32_t ranks = job->specs.items[job->tasks.spec[row]].message.ranks;
     sched->step.scratch.size = 0;

@@ -11,14 +11,15 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
+static bool shape_equal(const struct gw_resource_class *a, const struct gw_resource_class *b)
 {
     return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
            a->gpu_fraction == b->gpu_fraction && a->gpu_if_any == b->gpu_if_any &&
            a->alone == b->alone && a->memory_bytes == b->memory_bytes &&
            a->time_limit_class == b->time_limit_class && a->per_node == b->per_node &&
            a->spread == b->spread && a->files == b->files && a->min_ranks == b->min_ranks &&
-           a->full_wait_ns == b->full_wait_ns && gw_sched_need_equal(a->need, b->need);
+           a->full_size_timeout_ns == b->full_size_timeout_ns &&
+           gw_sched_need_equal(a->need, b->need);
 }
 
 /* Frees unused resource classes if there are many. Some are kept for later jobs with the same
@@ -28,17 +29,18 @@ static void shapes_tidy(struct gw_sched *sched)
     if (sched->shapes_count < GW_SHAPES_IDLE_MAX)
         return;
     for (size_t i = 0; i < sched->shapes.count; i++) {
-        struct gw_shape *shape = sched->shapes.items[i];
+        struct gw_resource_class *shape = sched->shapes.items[i];
         if (shape && shape->queues == 0 && shape->attempts == 0)
             gw_sched_queue_class_free(sched, shape);
     }
 }
 
-struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct gw_shape *key)
+struct gw_resource_class *gw_sched_queue_class_for(struct gw_sched *sched,
+                                                   const struct gw_resource_class *key)
 {
     uint32_t free_id = GW_NO_INDEX;
     for (size_t i = 0; i < sched->shapes.count; i++) {
-        struct gw_shape *shape = sched->shapes.items[i];
+        struct gw_resource_class *shape = sched->shapes.items[i];
         if (!shape)
             free_id = (uint32_t)i;
         else if (shape_equal(shape, key))
@@ -49,9 +51,9 @@ struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct g
         free_id = (uint32_t)sched->shapes.count;
         GW_MUST(gw_array_push(&sched->shapes, NULL));
     }
-    struct gw_shape *shape = calloc(1, sizeof *shape);
+    struct gw_resource_class *shape = calloc(1, sizeof *shape);
     GW_MUST_PTR(shape);
-    *shape = (struct gw_shape){
+    *shape = (struct gw_resource_class){
         .id = free_id,
         .ranks = key->ranks,
         .slots = key->slots,
@@ -65,7 +67,7 @@ struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct g
         .spread = key->spread,
         .files = key->files,
         .min_ranks = key->min_ranks,
-        .full_wait_ns = key->full_wait_ns,
+        .full_size_timeout_ns = key->full_size_timeout_ns,
         .need = gw_sched_need_ref(key->need),
         .candidates_epoch = UINT64_MAX,
     };
@@ -75,7 +77,7 @@ struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct g
     return shape;
 }
 
-void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_shape *shape)
+void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_resource_class *shape)
 {
     assert(!shape->rooms);
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -96,7 +98,7 @@ void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_shape *shape)
 
 /* Decides which GPUs an empty cluster could give: one GPU or none for a rank of gpu_if_any, and
  * whole GPUs or else MIG instances for a gang. */
-void gw_sched_queue_class_update(const struct gw_sched *sched, struct gw_shape *shape)
+void gw_sched_queue_class_update(const struct gw_sched *sched, struct gw_resource_class *shape)
 {
     shape->any_gpus = 1;
     shape->on_instances = false;

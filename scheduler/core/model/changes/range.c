@@ -78,7 +78,7 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     if (range->results && !held)
         GW_MUST(gw_array_push(&sched->unwanted, ((struct gw_row){job, row})));
     range->live++;
-    range->kept++;
+    range->open_rows++;
     range->block_open[row / range->block]++;
     if (tasks->edges)
         gw_sched_task_use(sched, job, row);

@@ -8,7 +8,7 @@
 #include "scheduler/core/model/workers/quarantine.h"
 
 bool gw_sched_ranks_quarantine_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
-                                           const struct gw_shape *shape)
+                                           const struct gw_resource_class *shape)
 {
     const uint32_t least = shape->min_ranks ? shape->min_ranks : shape->ranks ? shape->ranks : 1;
     uint64_t others = 0;
@@ -27,20 +27,21 @@ bool gw_sched_ranks_quarantine_files_begin(struct gw_sched *sched, const struct 
     return true;
 }
 
-bool gw_sched_ranks_hold_least(const struct gw_sched *sched, const struct gw_shape *shape)
+bool gw_sched_ranks_hold_least(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
-    struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
+    struct gw_resource_class least =
+        gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
     return gw_sched_ranks_ever(sched, &least) >= gw_sched_gang_size_least(shape);
 }
 
 /* Returns how many of the possible ranks at a worker a gang can use. With per_node set, a worker
  * takes exactly that many ranks or none. */
-static uint64_t at_node(const struct gw_shape *shape, uint64_t ranks)
+static uint64_t at_node(const struct gw_resource_class *shape, uint64_t ranks)
 {
     return !shape->per_node ? ranks : ranks >= shape->per_node ? shape->per_node : 0;
 }
 
-uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape)
+uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
     uint64_t ranks = 0;
     if (gw_sched_places_of(shape))
@@ -51,7 +52,7 @@ uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape
     return ranks;
 }
 
-bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_shape *shape)
+bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_resource_class *shape)
 {
     if (shape->could_epoch != sched->workers_epoch) {
         shape->could_epoch = sched->workers_epoch;

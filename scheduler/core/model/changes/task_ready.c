@@ -28,7 +28,7 @@ struct gw_queue *gw_sched_task_ready_queue(struct gw_sched *sched, struct gw_job
     struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     if (!(job->tasks.flags[row] & GW_TASK_ALONE))
         return spec->queue;
-    struct gw_shape key = *spec->shape;
+    struct gw_resource_class key = *spec->shape;
     key.alone = true;
     return gw_sched_queue_for(sched, job, gw_sched_queue_class_for(sched, &key),
                               spec->message.priority);

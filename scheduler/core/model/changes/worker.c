@@ -58,7 +58,7 @@ void gw_sched_worker_make_ready(struct gw_sched *sched, struct gw_worker *worker
     sched->gpus += gw_sched_gpu_twin_own(worker);
     sched->gpus_free += worker->gpus_free;
     sched->instances_free += worker->instances_free;
-    gw_sched_worker_name_keep(sched, worker);
+    gw_sched_worker_name_add(sched, worker);
     gw_sched_worker_queue_link(sched, worker);
     gw_sched_lost_worker_on_ready(sched, worker);
     gw_sched_queue_classes_update(sched);
@@ -137,7 +137,7 @@ void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker
     gw_text_say(&host, "%s", worker->host);
 }
 
-static void find_candidates(struct gw_sched *sched, struct gw_shape *shape)
+static void find_candidates(struct gw_sched *sched, struct gw_resource_class *shape)
 {
     if (shape->candidates_epoch == sched->workers_epoch)
         return;
@@ -155,7 +155,7 @@ static void find_candidates(struct gw_sched *sched, struct gw_shape *shape)
     }
 }
 
-struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *shape,
+struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_resource_class *shape,
                                        bool (*takes)(const struct gw_sched *sched,
                                                      const struct gw_worker *worker, void *arg),
                                        void *arg)

@@ -51,13 +51,13 @@ void gw_sched_apply_gang_asked(struct gw_sched *sched, const struct gw_fact_gang
     if (!job->detached)
         return;
     const size_t length = strlen(fact->by);
-    struct gw_asked *kept = gw_arena_alloc(&job->arena, sizeof *kept);
+    struct gw_asked *stored = gw_arena_alloc(&job->arena, sizeof *stored);
     char *by = gw_arena_alloc(&job->arena, length + 1);
-    GW_MUST_PTR(kept);
+    GW_MUST_PTR(stored);
     GW_MUST_PTR(by);
     memcpy(by, fact->by, length + 1);
-    *kept = (struct gw_asked){fact->attempt, fact->verb, by};
-    GW_MUST(gw_map_put(&gw_job_rare_make(job)->asks, fact->index, (uintptr_t)kept));
+    *stored = (struct gw_asked){fact->attempt, fact->verb, by};
+    GW_MUST(gw_map_put(&gw_job_rare_make(job)->asks, fact->index, (uintptr_t)stored));
 }
 
 void gw_sched_gang_asked_known(struct gw_sched *sched, struct gw_gang_attempt *gang)

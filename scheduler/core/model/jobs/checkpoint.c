@@ -93,7 +93,7 @@ void gw_sched_apply_checkpoint_lies(struct gw_sched *sched,
                                         .step = (int64_t)fact->step,
                                         .worker = fact->worker,
                                         .incarnation = fact->incarnation,
-                                        .kept = fact->which == GW_CHECKPOINT_COPY};
+                                        .is_copy = fact->which == GW_CHECKPOINT_COPY};
     (void)snprintf(place.host, sizeof place.host, "%s", fact->host);
     (void)snprintf(place.name, sizeof place.name, "%s", fact->name);
     if (fact->which == GW_CHECKPOINT_COPY)
@@ -258,16 +258,16 @@ void gw_sched_checkpoint_copied(struct gw_sched *sched, struct gw_job *job, uint
  * worker has it or no worker is known to have it. */
 struct gw_worker *gw_sched_checkpoint_transfer_source(const struct gw_sched *sched,
                                                       const struct gw_gang_attempt *gang,
-                                                      bool *kept)
+                                                      bool *is_copy)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
-    *kept = false;
+    *is_copy = false;
     if (!record)
         return NULL;
     const struct gw_checkpoint_source source = gw_sched_checkpoint_source(sched, record);
-    *kept = source.place->kept;
-    return source.worker && (*kept || source.worker->id != gang->ranks[0].worker) ? source.worker
-                                                                                  : NULL;
+    *is_copy = source.place->is_copy;
+    return source.worker && (*is_copy || source.worker->id != gang->ranks[0].worker) ? source.worker
+                                                                                     : NULL;
 }
 
 /* Returns rank 0's worker if it has the checkpoint, so that it can check that the checkpoint still
@@ -304,8 +304,8 @@ static bool spans(const struct gw_gang_attempt *gang)
 bool gw_sched_checkpoint_needs_transfer(const struct gw_sched *sched,
                                         const struct gw_gang_attempt *gang)
 {
-    bool kept;
-    return gw_sched_checkpoint_transfer_source(sched, gang, &kept) != NULL ||
+    bool is_copy;
+    return gw_sched_checkpoint_transfer_source(sched, gang, &is_copy) != NULL ||
            (gang->mirrors && spans(gang));
 }
 
@@ -330,9 +330,9 @@ static void tell_lost_members(struct gw_sched *sched, const struct gw_gang_attem
 void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
-    bool kept;
+    bool is_copy;
     char text[640], step[64] = "", where[GW_WORKER_NAME_MAX], to[GW_WORKER_NAME_MAX];
-    const struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &kept);
+    const struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &is_copy);
     if (gang->from_lost)
         GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_CHECKPOINT_LOST, .index = gang->index,
                      .number = (uint64_t)record->step,
@@ -372,9 +372,9 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
                                                const struct gw_gang_attempt *gang, uint32_t *count,
                                                bool *member)
 {
-    bool kept;
+    bool is_copy;
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
-    const struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &kept);
+    const struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &is_copy);
     *count = 0;
     *member = false;
     if (!gang->mirrors || !record->member_count || gang->from_lost)
@@ -390,7 +390,7 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
             worker = beside;
         if (worker && worker->id == gang->ranks[0].worker)
             *member = true;
-        else if (worker && worker->state == GW_WORKER_READY && (kept || worker != from))
+        else if (worker && worker->state == GW_WORKER_READY && (is_copy || worker != from))
             members[(*count)++] = worker;
     }
     return *count ? members : NULL;
@@ -417,17 +417,17 @@ void gw_sched_checkpoint_describe_transfer(struct gw_sched *sched,
                                            const struct gw_gang_attempt *gang, bool leads,
                                            struct gw_msg_gang *message)
 {
-    bool kept = false;
+    bool is_copy = false;
     if (!leads && !gang->mirrors)
         return;
     const struct gw_worker *from =
-        leads ? gw_sched_checkpoint_transfer_source(sched, gang, &kept) : NULL;
+        leads ? gw_sched_checkpoint_transfer_source(sched, gang, &is_copy) : NULL;
     if (leads && !from)
         from = looked_at(sched, gang);
     if (!from && !gang->mirrors)
         return;
     message->transfer_worker = from ? from->id : gang->ranks[0].worker;
-    message->transfer_copy = leads && kept;
+    message->transfer_copy = leads && is_copy;
     message->transfer_after = !leads;
     message->transfer_job = gang->job->id;
     message->transfer_index = gang->index;

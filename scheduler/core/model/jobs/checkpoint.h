@@ -30,8 +30,8 @@ struct gw_checkpoint_place {
     uint32_t worker; /* worker id for messages, may be outdated; 0: no worker has it */
     uint64_t incarnation;
     char host[256], name[128];
-    bool kept; /* true: this is a copy, which the worker stores outside the task's folder */
-    bool gone; /* the worker was asked and does not have it any more */
+    bool is_copy; /* true: this is a copy, which the worker stores outside the task's folder */
+    bool gone;    /* the worker was asked and does not have it any more */
 };
 
 /* The last checkpoint of a gang: where it is, and which copy another host has. The copy may be
@@ -135,7 +135,7 @@ struct gw_checkpoint_source gw_sched_checkpoint_source(const struct gw_sched *sc
  * worker keeps. */
 struct gw_worker *gw_sched_checkpoint_transfer_source(const struct gw_sched *sched,
                                                       const struct gw_gang_attempt *gang,
-                                                      bool *kept);
+                                                      bool *is_copy);
 
 /* gw_sched_checkpoint_members returns the ready workers, other than rank 0's and the one that the
  * checkpoint is transferred from, whose ranks may have written files into their folders. The array

@@ -22,14 +22,14 @@ static uint32_t time_limit_class(const struct gw_msg_spec *spec)
 
 /* Fills in the requirements of one task of a spec. The caller must unref shape->need. Returns
  * GW_EINVAL with a text. */
-int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_shape *shape,
+int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_resource_class *shape,
                            struct gw_error *error)
 {
     struct gw_need *need;
     int rc = gw_sched_need_new(spec, &need, error);
     if (rc < 0)
         return rc;
-    *shape = (struct gw_shape){
+    *shape = (struct gw_resource_class){
         .need = need,
         .ranks = spec->ranks,
         .slots = spec->slots ? spec->slots : 1,
@@ -42,11 +42,12 @@ int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_shape *shap
         .spread = spec->ranks && spec->spread,
         .files = spec->files.size > 0,
         .min_ranks = spec->min_ranks < spec->ranks ? spec->min_ranks : 0,
-        .full_wait_ns = spec->min_ranks < spec->ranks && spec->min_ranks ? spec->full_wait_ns : 0,
+        .full_size_timeout_ns =
+            spec->min_ranks < spec->ranks && spec->min_ranks ? spec->full_size_timeout_ns : 0,
     };
     if (spec->actor && spec->actor != GW_ACTOR_NEW) { /* a call uses the resources of its actor */
         gw_sched_need_unref(shape->need);
-        *shape = (struct gw_shape){0};
+        *shape = (struct gw_resource_class){0};
     }
     return 0;
 }

@@ -172,7 +172,7 @@ void gw_sched_gang_move(struct gw_sched *sched, struct gw_gang_attempt *gang, ui
 
 /* -- End -------------------------------------------------------------------------------------- */
 
-static void keep_cause(struct gw_gang_attempt *gang, uint32_t rank, const struct gw_end *cause)
+static void record_cause(struct gw_gang_attempt *gang, uint32_t rank, const struct gw_end *cause)
 {
     gang->cause = *cause;
     gang->cause.text = own_text(cause->text);
@@ -198,14 +198,14 @@ void gw_sched_gang_end(struct gw_sched *sched, struct gw_gang_attempt *gang, uin
     gang->early =
         gang->state == GW_GANG_RUNNING && sched->now_ns - gang->went_ns <= GW_GANG_EARLY_NS;
     gw_sm_move(&gw_sched_gang_sm, &gang->state, GW_GANG_ENDING);
-    keep_cause(gang, rank, cause);
+    record_cause(gang, rank, cause);
 }
 
 void gw_sched_gang_set_cause(struct gw_gang_attempt *gang, uint32_t rank,
                              const struct gw_end *cause)
 {
     free_cause(gang);
-    keep_cause(gang, rank, cause);
+    record_cause(gang, rank, cause);
 }
 
 void gw_sched_gang_rank_finish(struct gw_gang_attempt *gang, uint32_t index,

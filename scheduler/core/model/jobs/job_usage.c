@@ -18,7 +18,7 @@ static uint64_t held_ns(const struct gw_sched *sched, const struct gw_attempt *a
 
 static void add(const struct gw_attempt *attempt, uint64_t ns, struct gw_job_usage *usage)
 {
-    const struct gw_shape *shape = attempt->lane->shape;
+    const struct gw_resource_class *shape = attempt->lane->shape;
     usage->slot_ns += ns * shape->slots;
     if (attempt->gpus)
         usage->gpu_ns +=
@@ -31,7 +31,7 @@ static void add(const struct gw_attempt *attempt, uint64_t ns, struct gw_job_usa
 static void note_ran(struct gw_job *job, uint32_t row, const struct gw_ran *ran)
 {
     uint64_t known;
-    if (ran->run_ns < GW_RAN_NS_MIN || gw_sched_rows_in_all(job) > GW_PLACES_KEPT_MAX)
+    if (ran->run_ns < GW_RAN_NS_MIN || gw_sched_rows_in_all(job) > GW_PLACES_RETAINED_MAX)
         return;
     struct gw_map *all = &gw_job_rare_make(job)->ran;
     struct gw_ran *of = gw_map_get(all, row, &known) ? (struct gw_ran *)(uintptr_t)known
@@ -56,7 +56,7 @@ void gw_job_usage_add(const struct gw_sched *sched, const struct gw_attempt *att
     add(attempt, held_ns(sched, attempt, 0), usage);
 }
 
-void gw_job_usage_keep(struct gw_sched *sched, struct gw_job *job)
+void gw_job_usage_record(struct gw_sched *sched, struct gw_job *job)
 {
     if (!job->usage.started_wall_ns)
         return;

@@ -23,7 +23,7 @@ void gw_job_usage_ended_slowly(const struct gw_sched *sched, const struct gw_att
 static inline void gw_job_usage_ended(const struct gw_sched *sched,
                                       const struct gw_attempt *attempt, uint64_t run_ns)
 {
-    const struct gw_shape *shape = attempt->lane->shape;
+    const struct gw_resource_class *shape = attempt->lane->shape;
     if (attempt->started_ns || attempt->is_long || attempt->gang || attempt->gpus ||
         shape->memory_bytes || run_ns >= GW_RAN_NS_MIN)
         gw_job_usage_ended_slowly(sched, attempt, run_ns);
@@ -35,8 +35,8 @@ static inline void gw_job_usage_ended(const struct gw_sched *sched,
 void gw_job_usage_add(const struct gw_sched *sched, const struct gw_attempt *attempt,
                       struct gw_job_usage *usage);
 
-/* gw_job_usage_keep makes the usage of an ending job durable. */
-void gw_job_usage_keep(struct gw_sched *sched, struct gw_job *job);
+/* gw_job_usage_record makes the usage of an ending job durable. */
+void gw_job_usage_record(struct gw_sched *sched, struct gw_job *job);
 
 /* gw_job_usage_ran returns when the latest attempt of a task began and how long it ran. Returns
  * NULL if it ran for less than GW_RAN_NS_MIN or has not ended. */

@@ -57,7 +57,7 @@ void gw_sched_metric_see(struct gw_job *job, uint32_t index, const struct gw_msg
     uint64_t known = 0;
     uint32_t count;
     const bool has = gw_map_get(&rare->metrics, index, &known);
-    if (!has && rare->metrics.count >= GW_PLACES_KEPT_MAX)
+    if (!has && rare->metrics.count >= GW_PLACES_RETAINED_MAX)
         return;
     struct gw_metric *first = (struct gw_metric *)(uintptr_t)known;
     struct gw_metric *metric = take_out(&first, seen->name, &count);

@@ -90,13 +90,13 @@ static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
 
 /* -- Entries ---------------------------------------------------------------------------------- */
 
-static void unlink_kept(struct gw_sched *sched, struct gw_pure *pure)
+static void unlink_retained(struct gw_sched *sched, struct gw_pure *pure)
 {
     *(pure->prev ? &pure->prev->next : &sched->first_pure) = pure->next;
     *(pure->next ? &pure->next->prev : &sched->last_pure) = pure->prev;
     pure->prev = pure->next = NULL;
-    sched->pure_kept--;
-    sched->pure_kept_bytes -= pure->bytes;
+    sched->pure_retained--;
+    sched->pure_retained_bytes -= pure->bytes;
 }
 
 void gw_sched_pure_link(struct gw_sched *sched, struct gw_pure *pure)
@@ -104,8 +104,8 @@ void gw_sched_pure_link(struct gw_sched *sched, struct gw_pure *pure)
     pure->next = sched->first_pure;
     *(pure->next ? &pure->next->prev : &sched->last_pure) = pure;
     sched->first_pure = pure;
-    sched->pure_kept++;
-    sched->pure_kept_bytes += pure->bytes;
+    sched->pure_retained++;
+    sched->pure_retained_bytes += pure->bytes;
 }
 
 bool gw_sched_pure_add(struct gw_sched *sched, struct gw_job *job,
@@ -130,8 +130,8 @@ bool gw_sched_pure_add(struct gw_sched *sched, struct gw_job *job,
     if (pure->digest.high != digest.high ||
         pure->job->tasks.state[pure->index] == GW_TASK_CANCELLING)
         return false;
-    if (pure->kept) {
-        unlink_kept(sched, pure);
+    if (pure->retained) {
+        unlink_retained(sched, pure);
         gw_sched_pure_link(sched, pure);
     }
     *original = (struct gw_row){pure->job, pure->index};
@@ -144,8 +144,8 @@ void gw_sched_pure_forget(struct gw_sched *sched, struct gw_job *job, uint32_t r
     struct gw_pure *pure = gw_sched_pure_of(job, row);
     if (!pure)
         return;
-    if (pure->kept) {
-        unlink_kept(sched, pure);
+    if (pure->retained) {
+        unlink_retained(sched, pure);
         job->tasks.users[row]--;
     }
     (void)gw_map_remove(&sched->pures, pure->digest.low);
@@ -168,10 +168,10 @@ void gw_sched_pure_drop(struct gw_sched *sched, struct gw_job *job, uint32_t ind
         GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, index}));
 }
 
-bool gw_sched_pure_unkeep(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+bool gw_sched_pure_unretain(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     const struct gw_pure *pure = gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;
-    if (!pure || !pure->kept)
+    if (!pure || !pure->retained)
         return false;
     gw_sched_pure_drop(sched, job, row);
     return true;

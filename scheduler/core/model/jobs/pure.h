@@ -16,8 +16,8 @@ struct gw_pure {
     struct gw_digest digest;
     struct gw_job *job;
     uint32_t index;
-    bool kept;      /* the result of the task is kept for later tasks with the same arguments,
-                       although no task needs it now */
+    bool retained;  /* the result of the task is kept for later tasks with the same arguments,
+                   although no task needs it now */
     uint64_t bytes; /* size of the kept result */
     struct gw_pure *prev, *next; /* list of kept results, the last used first */
 };
@@ -43,8 +43,8 @@ bool gw_sched_pure_alias_of(const struct gw_sched *sched, const struct gw_job *j
 void gw_sched_pure_forget(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_pure_free(struct gw_sched *sched, struct gw_job *job);
 
-/* gw_sched_pure_unkeep gives up a kept result that was lost. Returns true if it was kept. */
-bool gw_sched_pure_unkeep(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+/* gw_sched_pure_unretain gives up a kept result that was lost. Returns true if it was kept. */
+bool gw_sched_pure_unretain(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* gw_sched_pure_of returns the entry of a task, or NULL if the task is not an original. */
 struct gw_pure *gw_sched_pure_of(const struct gw_job *job, uint32_t row);

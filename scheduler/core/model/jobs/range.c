@@ -206,7 +206,7 @@ void gw_sched_range_row_reopened(struct gw_job *job, uint32_t row)
     if (!(job->tasks.flags[row] & GW_TASK_CLOSED))
         return;
     job->tasks.flags[row] &= (uint16_t)~GW_TASK_CLOSED;
-    range->kept++;
+    range->open_rows++;
     range->block_open[row / range->block]++;
 }
 
@@ -218,7 +218,7 @@ void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint3
         (state != GW_TASK_RELEASED && state != GW_TASK_FAILED && state != GW_TASK_CANCELLED))
         return;
     job->tasks.flags[row] |= GW_TASK_CLOSED;
-    range->kept--;
+    range->open_rows--;
     list_hungry(sched, job);
     uint32_t block = row / range->block;
     if (--range->block_open[block] == 0 && range->retires)

@@ -169,13 +169,14 @@ void gw_sched_tasks_deinit(struct gw_tasks *tasks)
     *tasks = (struct gw_tasks){0};
 }
 
-enum { EDGES_KEPT_A_TASK = 4, EDGES_KEPT = 1024 };
+enum { EDGES_RETAINED_A_TASK = 4, EDGES_RETAINED = 1024 };
 
 void gw_sched_tasks_compact(struct gw_tasks *tasks)
 {
     /* The dependencies of most jobs are kept for listings. They take less memory than the rest of
      * the rows. */
-    tasks->edges_gone = tasks->edges > EDGES_KEPT_A_TASK * (uint64_t)tasks->count + EDGES_KEPT;
+    tasks->edges_gone =
+        tasks->edges > EDGES_RETAINED_A_TASK * (uint64_t)tasks->count + EDGES_RETAINED;
     if (tasks->edges_gone)
         gw_sched_edges_deinit(tasks);
     else

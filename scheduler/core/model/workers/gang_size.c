@@ -5,7 +5,7 @@
 #include "scheduler/core/model/workers/quarantine.h"
 #include "scheduler/core/model/workers/worker.h"
 
-uint32_t gw_sched_gang_size_least(const struct gw_shape *shape)
+uint32_t gw_sched_gang_size_least(const struct gw_resource_class *shape)
 {
     if (shape->min_ranks)
         return shape->min_ranks;
@@ -13,24 +13,27 @@ uint32_t gw_sched_gang_size_least(const struct gw_shape *shape)
 }
 
 /* All ranks are on one host, whatever their number is. */
-bool gw_sched_gang_size_on_one_host(const struct gw_shape *shape)
+bool gw_sched_gang_size_on_one_host(const struct gw_resource_class *shape)
 {
     return shape->per_node && shape->per_node == shape->ranks;
 }
 
-struct gw_shape gw_sched_gang_size_shape(const struct gw_shape *shape, uint32_t ranks)
+struct gw_resource_class gw_sched_gang_size_shape(const struct gw_resource_class *shape,
+                                                  uint32_t ranks)
 {
-    struct gw_shape other = *shape;
+    struct gw_resource_class other = *shape;
     other.ranks = shape->ranks ? ranks : 0;
     if (gw_sched_gang_size_on_one_host(shape))
         other.per_node = ranks;
     return other;
 }
 
-uint64_t gw_sched_gang_size_full_until(const struct gw_sched *sched, const struct gw_shape *shape)
+uint64_t gw_sched_gang_size_full_until(const struct gw_sched *sched,
+                                       const struct gw_resource_class *shape)
 {
-    return shape->full_wait_ns > UINT64_MAX - sched->now_ns ? UINT64_MAX
-                                                            : sched->now_ns + shape->full_wait_ns;
+    return shape->full_size_timeout_ns > UINT64_MAX - sched->now_ns
+               ? UINT64_MAX
+               : sched->now_ns + shape->full_size_timeout_ns;
 }
 
 uint32_t gw_sched_gang_size_all(const struct gw_gang_attempt *gang)
@@ -49,7 +52,7 @@ void gw_sched_gang_size_wait(struct gw_sched *sched, struct gw_queue *queue)
 
 void gw_sched_gang_size_sum_add(struct gw_gang_sum *sum, uint64_t ranks)
 {
-    const struct gw_shape *shape = sum->shape;
+    const struct gw_resource_class *shape = sum->shape;
     if (gw_sched_gang_size_on_one_host(shape))
         sum->ranks = ranks > sum->ranks ? ranks : sum->ranks;
     else if (!shape->per_node)
@@ -61,7 +64,7 @@ void gw_sched_gang_size_sum_add(struct gw_gang_sum *sum, uint64_t ranks)
 /* Returns the number of ranks that fit, up to all, or 0 if fewer than the smallest size fit. */
 uint32_t gw_sched_gang_size_of_sum(const struct gw_gang_sum *sum)
 {
-    const struct gw_shape *shape = sum->shape;
+    const struct gw_resource_class *shape = sum->shape;
     if (sum->ranks >= shape->ranks)
         return shape->ranks;
     if (sum->ranks < gw_sched_gang_size_least(shape))
@@ -70,8 +73,8 @@ uint32_t gw_sched_gang_size_of_sum(const struct gw_gang_sum *sum)
 }
 
 /* Counts the ranks on workers that may take ranks at that time. */
-uint32_t gw_sched_gang_size_most_at(const struct gw_sched *sched, const struct gw_shape *shape,
-                                    uint64_t at_ns)
+uint32_t gw_sched_gang_size_most_at(const struct gw_sched *sched,
+                                    const struct gw_resource_class *shape, uint64_t at_ns)
 {
     struct gw_gang_sum sum = {.shape = shape};
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -122,7 +125,7 @@ static uint64_t smallest(uint64_t a, uint64_t b, uint64_t c)
 }
 
 uint64_t gw_sched_gang_size_ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
-                                     const struct gw_shape *shape, bool ever)
+                                     const struct gw_resource_class *shape, bool ever)
 {
     if (!worker || worker->state != GW_WORKER_READY || (!ever && !gw_sched_memory_lets(worker)))
         return 0;

@@ -101,7 +101,7 @@ void gw_sched_gpus_deinit(struct gw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         free(worker->gpus[i].drained);
-        free(worker->gpus[i].kept);
+        free(worker->gpus[i].remembered);
         free(worker->gpus[i].back);
     }
     free(worker->gpus);
@@ -116,7 +116,7 @@ bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu)
 
 const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu)
 {
-    return gpu->drained ? gpu->drained : gpu->kept;
+    return gpu->drained ? gpu->drained : gpu->remembered;
 }
 
 /* Returns true if the GPU may be given to attempts at all. */
@@ -130,14 +130,14 @@ bool gw_sched_gpu_free(const struct gw_gpu *gpu)
     return gpu->slot == GW_NO_INDEX && gpu->shared == 0 && is_usable(gpu);
 }
 
-uint64_t gw_sched_gpu_memory(const struct gw_shape *shape)
+uint64_t gw_sched_gpu_memory(const struct gw_resource_class *shape)
 {
     return shape->need ? shape->need->gpu_memory_bytes : 0;
 }
 
 /* Returns true if the GPU is of the kind that a rank gets. CUDA shows a process with a MIG instance
  * no other GPU. */
-static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
+static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_resource_class *shape)
 {
     bool instance = gw_sched_gpu_is_instance(gpu);
     if (gw_sched_gpu_has_kind(shape))
@@ -146,14 +146,15 @@ static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
 }
 
 /* Returns true if a rank could have the whole GPU. */
-static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
+static bool takes_whole(const struct gw_gpu *gpu, const struct gw_resource_class *shape, bool ever)
 {
     return is_of_kind(gpu, shape) && gpu->memory_bytes >= gw_sched_gpu_memory(shape) &&
            (ever ? is_usable(gpu) : gw_sched_gpu_free(gpu));
 }
 
 /* Returns how many ranks could have a share of the GPU. */
-static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
+static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_resource_class *shape,
+                             bool ever)
 {
     uint64_t bytes = gpu->memory_bytes / GW_GPU_WHOLE * shape->gpu_fraction;
     if (bytes < gw_sched_gpu_memory(shape) || !is_usable(gpu) ||
@@ -162,17 +163,18 @@ static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *sh
     return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_fraction;
 }
 
-bool gw_sched_gpu_has_kind(const struct gw_shape *shape)
+bool gw_sched_gpu_has_kind(const struct gw_resource_class *shape)
 {
     return shape->ranks > 0 && gw_sched_queue_class_gpus(shape) > 0 && !shape->gpu_fraction;
 }
 
-bool gw_sched_gpu_likes_instances(const struct gw_shape *shape)
+bool gw_sched_gpu_likes_instances(const struct gw_resource_class *shape)
 {
     return shape->ranks == 0 && gw_sched_queue_class_gpus(shape) == 1 && !shape->gpu_fraction;
 }
 
-bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape)
+bool gw_sched_gpu_has_instance(const struct gw_worker *worker,
+                               const struct gw_resource_class *shape)
 {
     for (uint32_t i = 0; worker->instances_free && i < worker->gpu_count; i++)
         if (gw_sched_gpu_is_instance(&worker->gpus[i]) &&
@@ -181,12 +183,13 @@ bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_s
     return false;
 }
 
-bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape)
+bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_resource_class *shape)
 {
     return shape->gpu_fraction ? takes_shares(gpu, shape, true) > 0 : takes_whole(gpu, shape, true);
 }
 
-uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape, bool ever)
+uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_resource_class *shape,
+                            bool ever)
 {
     uint32_t gpus = gw_sched_queue_class_gpus(shape), found = 0;
     if (gpus == 0)
@@ -228,7 +231,7 @@ static int by_worth(const struct gw_gpu *a, const struct gw_gpu *b)
 
 /* Returns the next GPU of a group after `after`, ordered by by_worth and then by number.
  * GW_NO_INDEX: the first. */
-static uint32_t next_smallest(const struct gw_worker *worker, const struct gw_shape *shape,
+static uint32_t next_smallest(const struct gw_worker *worker, const struct gw_resource_class *shape,
                               uint32_t level, uint32_t like, uint32_t after)
 {
     uint32_t best = GW_NO_INDEX;
@@ -252,7 +255,7 @@ struct group {
     uint32_t last;  /* the most valuable GPU that would be taken */
 };
 
-static bool group_weigh(const struct gw_worker *worker, const struct gw_shape *shape,
+static bool group_weigh(const struct gw_worker *worker, const struct gw_resource_class *shape,
                         uint32_t level, uint32_t wanted, struct group *group)
 {
     uint32_t at = GW_NO_INDEX;
@@ -270,8 +273,8 @@ static bool group_weigh(const struct gw_worker *worker, const struct gw_shape *s
 
 /* Finds the best group of a level that has enough GPUs: the one whose chosen GPUs are least
  * valuable, then the one that has the fewest GPUs left. */
-static bool find_group(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t level,
-                       uint32_t wanted, struct group *best)
+static bool find_group(const struct gw_worker *worker, const struct gw_resource_class *shape,
+                       uint32_t level, uint32_t wanted, struct group *best)
 {
     bool found = false;
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
@@ -290,8 +293,9 @@ static bool find_group(const struct gw_worker *worker, const struct gw_shape *sh
 /* Picks MIG instances on as many different physical GPUs as possible, because ranks on the same
  * physical GPU cannot use NCCL with each other. Less valuable instances are picked first. Returns
  * the largest number of picked instances on one physical GPU. */
-static uint32_t pick_instances(const struct gw_worker *worker, const struct gw_shape *shape,
-                               uint32_t wanted, uint32_t *numbers)
+static uint32_t pick_instances(const struct gw_worker *worker,
+                               const struct gw_resource_class *shape, uint32_t wanted,
+                               uint32_t *numbers)
 {
     uint32_t most = 0;
     for (uint32_t taken = 0; taken < wanted; taken++) {
@@ -319,7 +323,8 @@ static uint32_t pick_instances(const struct gw_worker *worker, const struct gw_s
     return most;
 }
 
-bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks)
+bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_resource_class *shape,
+                       uint32_t ranks)
 {
     struct group group;
     uint32_t numbers[GPUS_MAX];
@@ -336,7 +341,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void pick_whole(const struct gw_worker *worker, const struct gw_shape *shape,
+static void pick_whole(const struct gw_worker *worker, const struct gw_resource_class *shape,
                        uint32_t wanted, uint32_t *numbers)
 {
     struct group group;
@@ -357,7 +362,7 @@ static void pick_whole(const struct gw_worker *worker, const struct gw_shape *sh
 
 /* Picks the GPU for one more share, if numbers[] are already taken: the one with the least
  * sufficient room, then the least valuable. */
-static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape *shape,
+static uint32_t pick_share(const struct gw_worker *worker, const struct gw_resource_class *shape,
                            const uint32_t *numbers, uint32_t taken)
 {
     uint32_t best = GW_NO_INDEX, best_room = 0;
@@ -378,8 +383,8 @@ static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape
     return best;
 }
 
-void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
-                       uint32_t *numbers)
+void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_resource_class *shape,
+                       uint32_t ranks, uint32_t *numbers)
 {
     if (!shape->gpu_fraction) {
         pick_whole(worker, shape, ranks * gw_sched_queue_class_gpus(shape), numbers);

@@ -29,9 +29,10 @@ bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu);
  * GPUs or MIG instances). gw_sched_gpu_likes_instances returns true if the class prefers a MIG
  * instance. gw_sched_gpu_has_instance returns true if the worker has a free instance for the
  * class. */
-bool gw_sched_gpu_has_kind(const struct gw_shape *shape);
-bool gw_sched_gpu_likes_instances(const struct gw_shape *shape);
-bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape);
+bool gw_sched_gpu_has_kind(const struct gw_resource_class *shape);
+bool gw_sched_gpu_likes_instances(const struct gw_resource_class *shape);
+bool gw_sched_gpu_has_instance(const struct gw_worker *worker,
+                               const struct gw_resource_class *shape);
 
 /* gw_sched_gpu_free returns true if no attempt has any part of the GPU, it is not drained, and its
  * worker owns it (gpu_twin.h). gw_sched_gpu_counts updates the counters of free GPUs after a
@@ -46,19 +47,19 @@ const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu);
 
 /* gw_sched_gpu_could returns true if a rank of this class could have the GPU, or a share of it, if
  * the GPU were free. */
-bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape);
+bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_resource_class *shape);
 
 /* gw_sched_gpu_memory returns the memory that each GPU of a rank must have. */
-uint64_t gw_sched_gpu_memory(const struct gw_shape *shape);
+uint64_t gw_sched_gpu_memory(const struct gw_resource_class *shape);
 
 /* gw_sched_gpu_ranks returns for how many ranks a worker has GPUs now, or (ever) if it were empty.
  * UINT64_MAX: they need no GPUs. */
-uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape,
+uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_resource_class *shape,
                             bool ever);
 
 /* gw_sched_gpu_near returns true if free GPUs of one NVLink domain are enough for this many ranks.
  * For MIG instances: if there are enough on different physical GPUs. */
-bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *shape,
+bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_resource_class *shape,
                        uint32_t ranks);
 
 /* gw_sched_gpu_pick writes the numbers of the GPUs for this many ranks, rank by rank. Enough GPUs
@@ -67,8 +68,8 @@ bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *sh
  * the fewest free GPUs. They are written in ascending order. MIG instances of a gang are on as many
  * physical GPUs as possible. Shares are taken from GPUs that are shared already, if possible. The
  * result is deterministic. */
-void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
-                       uint32_t *numbers);
+void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_resource_class *shape,
+                       uint32_t ranks, uint32_t *numbers);
 
 /* gw_sched_gpu_is_physical_shared returns true if two ranks of a gang have MIG instances of the
  * same physical GPU, so that they cannot form an NCCL communicator. */
@@ -86,8 +87,8 @@ uint32_t gw_sched_gpu_next(const struct gw_sched *sched, uint32_t slot, uint32_t
 
 /* gw_sched_gpu_tell_why writes, for a waiting task, how many GPUs of its kind are free: ", 3 of 4
  * GPUs". */
-void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
-                           size_t bytes);
+void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_resource_class *shape,
+                           char *text, size_t bytes);
 
 /* Handles a worker's report about its GPUs. Returns GW_EPROTO if it is malformed. */
 int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,

@@ -26,11 +26,11 @@ struct gw_gpu_drain *gw_sched_gpu_drain_find(const struct gw_sched *sched, const
 
 void gw_sched_gpu_drain_drop(struct gw_sched *sched, size_t at)
 {
-    struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[at];
-    free(kept->uuid);
-    free(kept->physical_gpu);
-    free(kept->why);
-    memmove(kept, kept + 1, (--sched->gpu_drains->items.count - at) * sizeof *kept);
+    struct gw_gpu_drain *drain = &sched->gpu_drains->items.items[at];
+    free(drain->uuid);
+    free(drain->physical_gpu);
+    free(drain->why);
+    memmove(drain, drain + 1, (--sched->gpu_drains->items.count - at) * sizeof *drain);
 }
 
 /* why NULL: the GPU is not drained any more. */
@@ -38,8 +38,8 @@ static void mark(struct gw_sched *sched, struct gw_worker *worker, struct gw_gpu
                  const char *why)
 {
     bool was = gw_sched_gpu_free(gpu);
-    free(gpu->kept);
-    gpu->kept = why ? gw_sched_gpu_drain_copy(why) : NULL;
+    free(gpu->remembered);
+    gpu->remembered = why ? gw_sched_gpu_drain_copy(why) : NULL;
     if (why) {
         free(gpu->back);
         gpu->back = NULL;
@@ -50,19 +50,19 @@ static void mark(struct gw_sched *sched, struct gw_worker *worker, struct gw_gpu
 void gw_sched_gpu_drain_mark(struct gw_sched *sched, struct gw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
-        const struct gw_gpu_drain *kept = gw_sched_gpu_drain_find(sched, worker->gpus[i].uuid);
-        if (kept || worker->gpus[i].kept)
-            mark(sched, worker, &worker->gpus[i], kept ? kept->why : NULL);
+        const struct gw_gpu_drain *drain = gw_sched_gpu_drain_find(sched, worker->gpus[i].uuid);
+        if (drain || worker->gpus[i].remembered)
+            mark(sched, worker, &worker->gpus[i], drain ? drain->why : NULL);
     }
 }
 
 void gw_sched_gpu_drain_dump(const struct gw_sched *sched, struct gw_buffer *out)
 {
     for (size_t i = 0; sched->gpu_drains && i < sched->gpu_drains->items.count; i++) {
-        const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
-        GW_MUST(gw_buffer_append(out, kept->uuid, strlen(kept->uuid) + 1));
-        GW_MUST(gw_buffer_append(out, kept->physical_gpu, strlen(kept->physical_gpu) + 1));
-        GW_MUST(gw_buffer_append(out, kept->why, strlen(kept->why) + 1));
+        const struct gw_gpu_drain *drain = &sched->gpu_drains->items.items[i];
+        GW_MUST(gw_buffer_append(out, drain->uuid, strlen(drain->uuid) + 1));
+        GW_MUST(gw_buffer_append(out, drain->physical_gpu, strlen(drain->physical_gpu) + 1));
+        GW_MUST(gw_buffer_append(out, drain->why, strlen(drain->why) + 1));
     }
 }
 

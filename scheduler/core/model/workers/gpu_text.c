@@ -20,7 +20,7 @@ struct offer {
     const char *why;           /* reason of one drained GPU */
 };
 
-void gw_sched_gpu_text_of(const struct gw_shape *shape, char *to, size_t bytes)
+void gw_sched_gpu_text_of(const struct gw_resource_class *shape, char *to, size_t bytes)
 {
     uint32_t gpus = gw_sched_queue_class_gpus(shape);
     size_t used = strlen(to);
@@ -59,7 +59,7 @@ bool gw_sched_gpu_text_ran_out(const struct gw_attempt *attempt, const struct gw
     return false;
 }
 
-static void add_offer(const struct gw_worker *worker, const struct gw_shape *shape,
+static void add_offer(const struct gw_worker *worker, const struct gw_resource_class *shape,
                       struct offer *offer)
 {
     uint32_t count = 0;
@@ -88,7 +88,7 @@ static void add_offer(const struct gw_worker *worker, const struct gw_shape *sha
     offer->most = count > offer->most ? count : offer->most;
 }
 
-static struct offer offer_for(const struct gw_sched *sched, const struct gw_shape *shape)
+static struct offer offer_for(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
     struct offer offer = {.why = ""};
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -115,7 +115,7 @@ static void offer_aside(const struct offer *offer, char *to, size_t bytes)
                     offer->drained == 1 ? "is" : "are", offer->why);
 }
 
-int gw_sched_gpu_text_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+int gw_sched_gpu_text_missing(const struct gw_sched *sched, const struct gw_resource_class *shape,
                               struct gw_error *error)
 {
     uint32_t gpus = gw_sched_queue_class_gpus(shape);

@@ -6,9 +6,9 @@
 
 /* gw_sched_gpu_text_missing returns GW_EINFEASIBLE and writes which GPUs no worker could ever
  * provide, or returns 0. gw_sched_gpu_text_of appends ", 2 GPUs with 1.5 GiB each" to `text`. */
-int gw_sched_gpu_text_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+int gw_sched_gpu_text_missing(const struct gw_sched *sched, const struct gw_resource_class *shape,
                               struct gw_error *error);
-void gw_sched_gpu_text_of(const struct gw_shape *shape, char *text, size_t bytes);
+void gw_sched_gpu_text_of(const struct gw_resource_class *shape, char *text, size_t bytes);
 
 /* gw_sched_gpu_text_ran_out returns true if an attempt with GPUs ended because GPU memory ran out,
  * according to its error text. */

@@ -16,7 +16,7 @@ struct gw_late_told {
     uint64_t attempt;
     struct gw_job *job;
     const struct gw_spec *spec;
-    struct gw_shape *shape;
+    struct gw_resource_class *shape;
     uint32_t row, rank, kind, world, gpu_count;
     bool late; /* it is a kept claim */
     uint32_t gpus[GW_CLAIM_GPUS_MAX];

@@ -27,7 +27,7 @@ enum {
 
 /* -- Reports of workers ----------------------------------------------------------------------- */
 
-bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_shape *shape)
+bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];

@@ -50,7 +50,7 @@ uint32_t gw_sched_memory_window(const struct gw_worker *worker, const struct gw_
                                 uint32_t window);
 
 /* gw_sched_memory_elsewhere returns true if any worker that could run this class has memory. */
-bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_shape *shape);
+bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_resource_class *shape);
 
 /* gw_sched_memory_free returns the free memory of a worker below the limit at which it pauses. */
 uint64_t gw_sched_memory_free(const struct gw_worker *worker);

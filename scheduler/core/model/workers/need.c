@@ -159,7 +159,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_shape *shape,
+uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_resource_class *shape,
                              bool ever)
 {
     const struct gw_need *need = shape->need;
@@ -276,7 +276,7 @@ static int resource_missing(const struct gw_sched *sched, const struct gw_need *
                         resource->amount, resource->name, most);
 }
 
-int gw_sched_need_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+int gw_sched_need_missing(const struct gw_sched *sched, const struct gw_resource_class *shape,
                           struct gw_error *error)
 {
     const struct gw_need *need = shape->need;

@@ -20,7 +20,7 @@ bool gw_sched_need_equal(const struct gw_need *a, const struct gw_need *b);
 
 /* gw_sched_need_ranks returns for how many ranks a worker has the required resources, including
  * GPUs, now or (ever) if it were empty. UINT64_MAX: any number. */
-uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_shape *shape,
+uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_resource_class *shape,
                              bool ever);
 
 /* gw_sched_need_names returns true if the constraint names this worker. */
@@ -43,7 +43,7 @@ void gw_sched_need_give(struct gw_worker *worker, const struct gw_need *need);
 /* gw_sched_need_missing writes which part of a constraint no connected worker could ever satisfy.
  * It returns GW_EINFEASIBLE, or GW_ENOENT for a name that no worker ever had. It returns 0 if every
  * part can be satisfied, or could be after a lost worker reconnects. */
-int gw_sched_need_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+int gw_sched_need_missing(const struct gw_sched *sched, const struct gw_resource_class *shape,
                           struct gw_error *error);
 
 /* gw_sched_need_here returns GW_ENOENT, with the existing names, if no ready worker has one of the

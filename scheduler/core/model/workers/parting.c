@@ -85,7 +85,7 @@ bool gw_sched_parting_any(const struct gw_sched *sched)
     return false;
 }
 
-void gw_sched_parting_explain(const struct gw_sched *sched, const struct gw_shape *shape,
+void gw_sched_parting_explain(const struct gw_sched *sched, const struct gw_resource_class *shape,
                               struct gw_text *text)
 {
     uint32_t said = 0;

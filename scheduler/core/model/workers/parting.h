@@ -35,7 +35,7 @@ bool gw_sched_parting_among(const struct gw_sched *sched, const struct gw_pack *
 bool gw_sched_parting_any(const struct gw_sched *sched);
 
 /* gw_sched_parting_explain describes the pairs to a waiting gang of this class. */
-void gw_sched_parting_explain(const struct gw_sched *sched, const struct gw_shape *shape,
+void gw_sched_parting_explain(const struct gw_sched *sched, const struct gw_resource_class *shape,
                               struct gw_text *text);
 
 /* gw_sched_partings_on_tick allows pairs again whose time is over. gw_sched_partings_deadline_ns

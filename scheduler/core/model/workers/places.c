@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-const struct gw_places *gw_sched_places_of(const struct gw_shape *shape)
+const struct gw_places *gw_sched_places_of(const struct gw_resource_class *shape)
 {
     return shape->need && shape->need->places.count ? &shape->need->places : NULL;
 }
@@ -28,7 +28,7 @@ uint32_t gw_sched_places_at(const struct gw_places *places, const struct gw_work
 
 /* Finds for each entry the largest number of ranks that an empty worker could run. workers[i] is
  * that worker. */
-static void find_most(const struct gw_sched *sched, const struct gw_shape *shape,
+static void find_most(const struct gw_sched *sched, const struct gw_resource_class *shape,
                       uint64_t most[static GW_PAIRS_MAX],
                       const struct gw_worker *workers[static GW_PAIRS_MAX])
 {
@@ -49,7 +49,7 @@ static void find_most(const struct gw_sched *sched, const struct gw_shape *shape
     }
 }
 
-uint64_t gw_sched_places_ranks(const struct gw_sched *sched, const struct gw_shape *shape)
+uint64_t gw_sched_places_ranks(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
     const struct gw_places *places = gw_sched_places_of(shape);
     const struct gw_worker *workers[GW_PAIRS_MAX];
@@ -82,7 +82,7 @@ static void describe(const struct gw_sched *sched, const struct gw_places *place
                     count);
 }
 
-int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_resource_class *shape,
                             const char *need, struct gw_error *error)
 {
     const struct gw_places *places = gw_sched_places_of(shape);

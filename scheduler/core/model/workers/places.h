@@ -6,7 +6,7 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_places_of returns the layout of a resource class, or NULL if it has none. */
-const struct gw_places *gw_sched_places_of(const struct gw_shape *shape);
+const struct gw_places *gw_sched_places_of(const struct gw_resource_class *shape);
 
 /* gw_sched_places_at returns the entry of the layout that a worker can take, first by its own name,
  * then by its host's. GW_NO_INDEX: none. Only one worker takes each entry. */
@@ -14,12 +14,12 @@ uint32_t gw_sched_places_at(const struct gw_places *places, const struct gw_work
 
 /* gw_sched_places_ranks returns the number of ranks in all entries for which some worker, if empty,
  * has room. */
-uint64_t gw_sched_places_ranks(const struct gw_sched *sched, const struct gw_shape *shape);
+uint64_t gw_sched_places_ranks(const struct gw_sched *sched, const struct gw_resource_class *shape);
 
 /* gw_sched_places_missing returns GW_EINFEASIBLE and describes the first entry for which no worker
  * has room, and what the workers have instead. `need` describes what each rank needs. Returns 0 if
  * each entry has a worker. */
-int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape *shape,
+int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_resource_class *shape,
                             const char *need, struct gw_error *error);
 
 #endif

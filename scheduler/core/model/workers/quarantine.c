@@ -67,7 +67,7 @@ uint64_t gw_sched_quarantine_files_left_ns(const struct gw_sched *sched,
 }
 
 uint64_t gw_sched_quarantine_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
-                                     const struct gw_shape *shape)
+                                     const struct gw_resource_class *shape)
 {
     uint64_t ranks_ns = shape->ranks ? left_ns(sched, worker, false) : 0;
     uint64_t files_ns = shape->files ? left_ns(sched, worker, true) : 0;

@@ -17,7 +17,7 @@ void gw_sched_quarantine_end(struct gw_sched *sched, const struct gw_worker *wor
 /* gw_sched_quarantine_left_ns returns for how much longer a worker takes no task of this class, or
  * 0 if it does. gw_sched_quarantine_files_left_ns does the same for tasks with files. */
 uint64_t gw_sched_quarantine_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
-                                     const struct gw_shape *shape);
+                                     const struct gw_resource_class *shape);
 uint64_t gw_sched_quarantine_files_left_ns(const struct gw_sched *sched,
                                            const struct gw_worker *worker);
 

@@ -1,8 +1,8 @@
 /* Resource classes and ready queues.
  *
- * A resource class (struct gw_shape) has a heap of ready queues, one for each job and priority.
- * They are ordered by priority (plus what a wait has added, see ageing.h), then by the age of the
- * job.
+ * A resource class (struct gw_resource_class) has a heap of ready queues, one for each job and
+ * priority. They are ordered by priority (plus what a wait has added, see ageing.h), then by the
+ * age of the job.
  *
  * Jobs that tasks submitted have the age of their root job and come before its waiting tasks, the
  * deepest jobs first. Otherwise all tasks of a job would begin, and wait, before the tasks that
@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-uint32_t gw_sched_queue_class_gpus(const struct gw_shape *shape)
+uint32_t gw_sched_queue_class_gpus(const struct gw_resource_class *shape)
 {
     return shape->gpu_if_any ? shape->any_gpus : shape->gpus;
 }
@@ -48,7 +48,7 @@ void gw_sched_queue_heap_push(struct gw_queue *queue)
     heap_up(queue->shape->heap.items, queue->shape->heap.count - 1);
 }
 
-void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at)
+void gw_sched_queue_heap_remove(struct gw_resource_class *shape, uint32_t at)
 {
     shape->heap.items[at]->heap_at = GW_NO_INDEX;
     shape->nested -= shape->heap.items[at]->job->depth > 0;
@@ -58,7 +58,7 @@ void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at)
 /* -- Queues ----------------------------------------------------------------------------------- */
 
 struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
-                                    struct gw_shape *shape, int32_t priority)
+                                    struct gw_resource_class *shape, int32_t priority)
 {
     for (size_t i = 0; i < job->queues.count; i++) {
         struct gw_queue *queue = job->queues.items[i];
@@ -86,7 +86,7 @@ void gw_sched_queue_resift(struct gw_queue *queue)
 
 bool gw_sched_queue_park(struct gw_queue *queue)
 {
-    struct gw_shape *shape = queue->shape;
+    struct gw_resource_class *shape = queue->shape;
     if (shape->parked.count == GW_PARKED_MAX)
         return false;
     gw_sched_queue_heap_remove(shape, queue->heap_at);
@@ -95,7 +95,7 @@ bool gw_sched_queue_park(struct gw_queue *queue)
     return true;
 }
 
-void gw_sched_queue_unpark(struct gw_shape *shape)
+void gw_sched_queue_unpark(struct gw_resource_class *shape)
 {
     for (size_t i = 0; i < shape->parked.count; i++) {
         shape->parked.items[i]->parked = false;
@@ -104,7 +104,7 @@ void gw_sched_queue_unpark(struct gw_shape *shape)
     gw_array_clear(&shape->parked);
 }
 
-struct gw_queue *gw_sched_queue_top(struct gw_shape *shape)
+struct gw_queue *gw_sched_queue_top(struct gw_resource_class *shape)
 {
     while (shape->heap.count) {
         struct gw_queue *queue = shape->heap.items[0];
@@ -115,7 +115,7 @@ struct gw_queue *gw_sched_queue_top(struct gw_shape *shape)
     return NULL;
 }
 
-struct gw_queue *gw_sched_queue_nested(struct gw_shape *shape)
+struct gw_queue *gw_sched_queue_nested(struct gw_resource_class *shape)
 {
     struct gw_queue *first = NULL;
     for (size_t i = 0; shape->nested && i < shape->heap.count; i++) {
@@ -133,12 +133,12 @@ bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b)
     return gw_bits_first(&a->ready) < gw_bits_first(&b->ready);
 }
 
-void gw_sched_queue_block(struct gw_shape *shape)
+void gw_sched_queue_block(struct gw_resource_class *shape)
 {
     shape->blocked = true;
 }
 
-void gw_sched_queue_part(struct gw_shape *shape, bool parted)
+void gw_sched_queue_part(struct gw_resource_class *shape, bool parted)
 {
     shape->parted = parted;
 }

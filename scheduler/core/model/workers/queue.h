@@ -5,30 +5,30 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_queue_class_gpus returns how many GPUs a rank gets in the present cluster. */
-uint32_t gw_sched_queue_class_gpus(const struct gw_shape *shape);
+uint32_t gw_sched_queue_class_gpus(const struct gw_resource_class *shape);
 
 /* gw_sched_queue_for finds or creates the ready queue of a job for a resource class and a priority.
  */
 struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
-                                    struct gw_shape *shape, int32_t priority);
+                                    struct gw_resource_class *shape, int32_t priority);
 
 /* gw_sched_queue_resift moves a queue in its heap after its level changed (ageing.h). */
 void gw_sched_queue_resift(struct gw_queue *queue);
 
 /* gw_sched_queue_nested returns the first queue with ready tasks whose job was submitted by a task,
  * or NULL. If the class has such a job, it looks at all queues of the class. */
-struct gw_queue *gw_sched_queue_nested(struct gw_shape *shape);
+struct gw_queue *gw_sched_queue_nested(struct gw_resource_class *shape);
 
 /* gw_sched_queue_park removes the top queue of a heap from it, because no worker has memory for its
  * first task, or it waits for other tasks of its range. Returns false if GW_PARKED_MAX queues are
  * parked already. Then the queues behind it must wait, too. gw_sched_queue_unpark puts the parked
  * queues of a class back. */
 bool gw_sched_queue_park(struct gw_queue *queue);
-void gw_sched_queue_unpark(struct gw_shape *shape);
+void gw_sched_queue_unpark(struct gw_resource_class *shape);
 
 /* gw_sched_queue_top returns the queue with the task that comes first among all ready tasks of a
  * resource class, or NULL. */
-struct gw_queue *gw_sched_queue_top(struct gw_shape *shape);
+struct gw_queue *gw_sched_queue_top(struct gw_resource_class *shape);
 
 /* gw_sched_queue_before returns true if the first row of a comes before the first row of b. */
 bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b);
@@ -43,7 +43,7 @@ static inline bool gw_sched_job_rests(const struct gw_job *job)
 void gw_sched_queue_heap_push(struct gw_queue *queue);
 
 /* gw_sched_queue_heap_remove removes the queue at an index from the heap of a resource class. */
-void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at);
+void gw_sched_queue_heap_remove(struct gw_resource_class *shape, uint32_t at);
 
 /* gw_sched_ageing_level returns the present priority of a queue: its own priority, plus 1 after a
  * gang's first period of waiting, plus 3 after the second, then 7, 15, ... */
@@ -55,8 +55,8 @@ static inline int64_t gw_sched_ageing_level(const struct gw_queue *queue)
 /* gw_sched_queue_block marks a class none of whose tasks can be placed until something is freed.
  * gw_sched_queues_unblock allows all classes to be tried again. gw_sched_queue_part marks a class
  * that is blocked by pairs of workers that cannot reach each other. */
-void gw_sched_queue_block(struct gw_shape *shape);
+void gw_sched_queue_block(struct gw_resource_class *shape);
 void gw_sched_queues_unblock(struct gw_sched *sched);
-void gw_sched_queue_part(struct gw_shape *shape, bool parted);
+void gw_sched_queue_part(struct gw_resource_class *shape, bool parted);
 
 #endif

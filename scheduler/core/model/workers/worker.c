@@ -58,7 +58,7 @@ void gw_sched_worker_beat_sent(struct gw_sched *sched, uint64_t now_ns)
 /* -- Room ------------------------------------------------------------------------------------- */
 
 bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
-                          const struct gw_shape *shape)
+                          const struct gw_resource_class *shape)
 {
     if (worker->state != GW_WORKER_READY || worker->slots_free < shape->slots ||
         worker->memory_free < shape->memory_bytes || !gw_sched_memory_lets(worker) ||
@@ -69,7 +69,7 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
     return gw_sched_need_ranks(worker, shape, false) > 0;
 }
 
-bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_shape *shape)
+bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_resource_class *shape)
 {
     return worker->state == GW_WORKER_READY && worker->slots >= shape->slots &&
            worker->memory_bytes >= shape->memory_bytes &&

@@ -11,8 +11,8 @@ struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id
  * now. gw_sched_worker_could returns true if an attempt of this class could start there if the
  * worker were empty. */
 bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
-                          const struct gw_shape *shape);
-bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_shape *shape);
+                          const struct gw_resource_class *shape);
+bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_resource_class *shape);
 
 /* gw_sched_memory_lets returns true if the memory of a worker allows any placement. A worker that
  * shuts down allows none. */

@@ -20,12 +20,13 @@
 #include <stdlib.h>
 
 struct gw_worker_queue *gw_sched_worker_queue_get(const struct gw_worker *worker,
-                                                  const struct gw_shape *shape)
+                                                  const struct gw_resource_class *shape)
 {
     return shape->id < worker->queue_count ? worker->queues[shape->id] : NULL;
 }
 
-struct gw_worker_queue *gw_sched_worker_queue_for(struct gw_worker *worker, struct gw_shape *shape)
+struct gw_worker_queue *gw_sched_worker_queue_for(struct gw_worker *worker,
+                                                  struct gw_resource_class *shape)
 {
     if (shape->id >= worker->queue_count) {
         uint32_t count = shape->id + 8;
@@ -158,7 +159,7 @@ uint32_t gw_sched_worker_queue_load(const struct gw_worker_queue *lane)
 
 static void room_remove(struct gw_worker_queue *lane)
 {
-    struct gw_shape *shape = lane->shape;
+    struct gw_resource_class *shape = lane->shape;
     struct gw_worker_queue **first = &shape->room[lane->load];
     if (!lane->next)
         return;
@@ -177,7 +178,7 @@ static void room_remove(struct gw_worker_queue *lane)
  * of the new ring. */
 static void room_update(struct gw_worker_queue *lane)
 {
-    struct gw_shape *shape = lane->shape;
+    struct gw_resource_class *shape = lane->shape;
     if (lane->debits == lane->longs) {
         room_remove(lane);
         return;
@@ -212,7 +213,7 @@ static void room_update_first(struct gw_worker_queue *lane)
  * removes it. */
 static void queued_update(struct gw_worker_queue *lane)
 {
-    struct gw_shape *shape = lane->shape;
+    struct gw_resource_class *shape = lane->shape;
     bool in = lane->queued_next != NULL, wanted = lane->attempts > lane->debits;
     if (wanted == in)
         return;
@@ -348,7 +349,7 @@ void gw_sched_worker_queue_reclaim(struct gw_sched *sched, struct gw_worker_queu
     take(sched, lane->worker, debit_slots(lane), 0);
 }
 
-void gw_sched_worker_queue_turn_queued(struct gw_shape *shape, bool barren)
+void gw_sched_worker_queue_turn_queued(struct gw_resource_class *shape, bool barren)
 {
     struct gw_worker_queue *lane = shape->queued;
     lane->barren = lane->barren || barren;

@@ -10,7 +10,7 @@ struct gw_attempt_new {
     struct gw_job *job;
     uint32_t index, rank;
     struct gw_worker *worker;
-    struct gw_shape *shape;
+    struct gw_resource_class *shape;
     struct gw_gang_attempt *gang;
     bool prefetched, is_long, pipelined;
     uint8_t why;         /* enum gw_placed_why */
@@ -24,9 +24,10 @@ struct gw_attempt_new {
 
 /* gw_sched_worker_queue_for finds or creates the worker queue of a worker for a resource class.
  * gw_sched_worker_queue_get only finds it, or returns NULL. */
-struct gw_worker_queue *gw_sched_worker_queue_for(struct gw_worker *worker, struct gw_shape *shape);
+struct gw_worker_queue *gw_sched_worker_queue_for(struct gw_worker *worker,
+                                                  struct gw_resource_class *shape);
 struct gw_worker_queue *gw_sched_worker_queue_get(const struct gw_worker *worker,
-                                                  const struct gw_shape *shape);
+                                                  const struct gw_resource_class *shape);
 
 struct gw_attempt_new;
 
@@ -120,7 +121,7 @@ void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *wor
  * worker queue the first of its list, so that each queue has its turn: among those with room, and
  * among those of a class with more attempts than debits. gw_sched_worker_queue_reserve_for records
  * which gang has the reservation. */
-void gw_sched_worker_queue_turn_queued(struct gw_shape *shape, bool barren);
+void gw_sched_worker_queue_turn_queued(struct gw_resource_class *shape, bool barren);
 void gw_sched_worker_queue_reserve_for(struct gw_sched *sched, struct gw_queue *queue,
                                        const struct gw_reserved_rank *reserved_ranks,
                                        uint32_t count);

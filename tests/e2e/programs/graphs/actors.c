@@ -306,15 +306,15 @@ static void inside(void)
 /* Whether `explain` prints this text for the task of a future. */
 static bool is_explained(const struct gw_future *future, const char *text)
 {
-    struct gw_value *question = gw_dict(), *answer;
+    struct gw_value *filter = gw_dict(), *answer;
     const char *why;
-    CHECK(gw_dict_set(question, "job", gw_i64((int64_t)gw_future_job(future))) == 0);
-    CHECK(gw_dict_set(question, "index", gw_i64(gw_future_index(future))) == 0);
-    CHECK(gw_client_query(client, "explain", question, &answer, &error) == 0);
+    CHECK(gw_dict_set(filter, "job", gw_i64((int64_t)gw_future_job(future))) == 0);
+    CHECK(gw_dict_set(filter, "index", gw_i64(gw_future_index(future))) == 0);
+    CHECK(gw_client_query(client, "explain", filter, &answer, &error) == 0);
     CHECK(gw_value_get_str(answer, &why, &error) == 0);
     const bool has = strstr(why, text) != NULL;
     gw_value_unref(answer);
-    gw_value_unref(question);
+    gw_value_unref(filter);
     return has;
 }
 
@@ -363,7 +363,7 @@ static void behind(void)
 }
 
 /* Creates a named actor and calls it until this program is killed. path: see tally. */
-static void keep(const char *path)
+static void retain(const char *path)
 {
     struct gw_actor *actor = make(GW_ACTOR(.name = "kept"), path);
     struct gw_future *future;
@@ -430,7 +430,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "behind") == 0)
         behind();
     else if (strcmp(what, "keep") == 0 && argc > 2)
-        keep(argv[2]);
+        retain(argv[2]);
     else if (strcmp(what, "names") == 0 && argc > 2)
         names(argv[2]);
     else if (strcmp(what, "find") == 0 && argc > 2)

@@ -83,14 +83,14 @@ static void subject_silence(void)
 static void subject_progress(void)
 {
     struct gw_future *future;
-    struct gw_value *value, *answer, *question = gw_dict();
+    struct gw_value *value, *answer, *filter = gw_dict();
     MUST(gw_submit(client, work,
                    GW_OPTIONS(.inactivity_timeout_ns = LIMIT_NS, .annotations = "team=north,run=7"),
                    GW_ARGS(gw_i64(GOES_ON_MS), gw_str("progress")), &future, &error));
     MUST(gw_future_get(future, 0, &value, &error));
     gw_value_unref(value);
-    assert(gw_dict_set(question, "job", gw_i64((int64_t)gw_future_job(future))) == 0);
-    MUST(gw_client_query(client, "job", question, &answer, &error));
+    assert(gw_dict_set(filter, "job", gw_i64((int64_t)gw_future_job(future))) == 0);
+    MUST(gw_client_query(client, "job", filter, &answer, &error));
     const char *text;
     assert(gw_value_get_str(gw_value_find(gw_value_find(answer, "progress"), "shown"), &text,
                             &error) == 0);
@@ -99,7 +99,7 @@ static void subject_progress(void)
                             &error) == 0);
     assert(strcmp(text, "north") == 0);
     gw_value_unref(answer);
-    gw_value_unref(question);
+    gw_value_unref(filter);
     gw_future_release(future);
     MUST(gw_submit(client, wrong_progress, NULL, GW_ARGS(), &future, &error));
     assert(gw_future_get(future, 0, &value, &error) == GW_ETASK);

@@ -14,7 +14,7 @@
 enum { BYTES = 64 << 10 };
 
 static struct gw_client *client;
-static struct gw_future *kept[2]; /* released when no scheduler can be told: the results stay */
+static struct gw_future *retained[2]; /* released when no scheduler can be told: the results stay */
 
 static int count(struct gw_task *task, int64_t number)
 {
@@ -55,12 +55,13 @@ static void make(const char *counts)
         gw_call(graph, add_up, GW_GANG(.ranks = 2), gw_i64(2), gw_str(counts), gw_result(first));
     const gw_node wanted[] = {
         gang, gw_call(graph, add_up, NULL, gw_i64(4), gw_str(counts), gw_result(gang))};
-    CHECK(gw_client_submit_many(client, graph, &options, wanted, 2, kept, &error) == 0);
+    CHECK(gw_client_submit_many(client, graph, &options, wanted, 2, retained, &error) == 0);
     for (int i = 0; i < 2; i++)
-        CHECK(gw_future_wait(kept[i], UINT64_MAX) == 0 && gw_future_state(kept[i]) == GW_DONE);
-    printf("%llu\n", (unsigned long long)gw_future_job(kept[0]));
+        CHECK(gw_future_wait(retained[i], UINT64_MAX) == 0 &&
+              gw_future_state(retained[i]) == GW_DONE);
+    printf("%llu\n", (unsigned long long)gw_future_job(retained[0]));
     for (int i = 0; i < 2; i++)
-        printf("%u\n", gw_future_index(kept[i]));
+        printf("%u\n", gw_future_index(retained[i]));
     gw_graph_free(graph);
 }
 
@@ -104,6 +105,6 @@ int main(int argc, char **argv)
         take(argv[2], argv + 3);
     gw_client_close(client);
     for (int i = 0; i < 2; i++)
-        gw_future_release(kept[i]);
+        gw_future_release(retained[i]);
     return 0;
 }

@@ -69,12 +69,12 @@ static int look(struct gw_task *task)
 GW_TASK(look);
 
 /* The first result is in no memory file, because its size was unknown. */
-enum { KEPT = 4 };
-static struct gw_value *kept;
+enum { RETAINED = 4 };
+static struct gw_value *retained;
 
 /* (seed, bytes): like look, and retains the bytes of seed KEPT, which stay unchanged; returns the
  * retained seed, or 0. */
-static int keep(struct gw_task *task)
+static int retain(struct gw_task *task)
 {
     int64_t seed;
     const void *data;
@@ -82,15 +82,16 @@ static int keep(struct gw_task *task)
     struct gw_value *value;
     if (gw_task_arg_i64(task, 0, &seed) < 0 || gw_task_arg_value(task, 1, &value) < 0)
         return GW_EINVAL;
-    if (!kept && seed == KEPT)
-        kept = gw_value_ref(value);
-    if (kept && (gw_value_get_bytes(kept, &data, &bytes, NULL) < 0 || !is_of(data, bytes, KEPT)))
+    if (!retained && seed == RETAINED)
+        retained = gw_value_ref(value);
+    if (retained &&
+        (gw_value_get_bytes(retained, &data, &bytes, NULL) < 0 || !is_of(data, bytes, RETAINED)))
         return gw_task_fail(task, GW_ECORRUPT, "what was kept has changed");
     if (gw_value_get_bytes(value, &data, &bytes, NULL) < 0 || !is_of(data, bytes, (uint64_t)seed))
         return gw_task_fail(task, GW_ECORRUPT, "not what seed %ld gives", (long)seed);
-    return gw_task_return(task, gw_i64(kept ? KEPT : 0));
+    return gw_task_return(task, gw_i64(retained ? RETAINED : 0));
 }
-GW_TASK(keep);
+GW_TASK(retain);
 
 /* Whether a word there is of another thousand of seeds. A value's data begin behind a header of a
  * few bytes: at any of the first eight. */
@@ -189,7 +190,7 @@ static void faults(int rounds)
 static void keeping(int rounds)
 {
     for (int i = 1; i <= rounds; i++)
-        CHECK(round_of(GW_FUNCTION(keep), i) == (i < KEPT ? 0 : KEPT));
+        CHECK(round_of(GW_FUNCTION(retain), i) == (i < RETAINED ? 0 : RETAINED));
     printf("kept\n");
 }
 

@@ -62,7 +62,7 @@ GW_TASK(sum);
 /* (bytes): allocates this much memory and retains it; if it is too much, until it is killed. */
 static int hog(struct gw_task *task)
 {
-    static void *kept;
+    static void *retained;
     int64_t bytes;
     if (gw_task_arg_i64(task, 0, &bytes) < 0)
         return GW_EINVAL;
@@ -72,8 +72,8 @@ static int hog(struct gw_task *task)
         if (!at)
             return GW_ENOMEM;
         memset(at, 1, 1 << 20);
-        memcpy(at, &kept, sizeof kept);
-        kept = at;
+        memcpy(at, &retained, sizeof retained);
+        retained = at;
     }
     while (much)
         pause();

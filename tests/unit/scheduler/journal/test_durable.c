@@ -14,7 +14,7 @@ struct lives {
     uint32_t history;   /* ended jobs that the scheduler lists; 0: one */
 };
 
-static void keep(struct lives *lives)
+static void append(struct lives *lives)
 {
     const struct world *w = lives->w;
     for (size_t i = 0; i < w->effects.list.count; i++)
@@ -26,9 +26,9 @@ static void keep(struct lives *lives)
 
 static void commit(struct lives *lives)
 {
-    keep(lives);
+    append(lives);
     (void)step(lives->w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
-    keep(lives);
+    append(lives);
 }
 
 static void begin(struct lives *lives)
@@ -43,7 +43,7 @@ static void begin(struct lives *lives)
     assert_int_equal(gw_sched_durable_restore(w->sched, lives->facts.data, lives->facts.size), 0);
     lives->w = w;
     (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
-    keep(lives);
+    append(lives);
     (void)step(w,
                (struct gw_event){
                    .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
@@ -287,7 +287,7 @@ static void keyed_job_starts_only_after_its_commit(void **state)
         send_spec(lives.w, (struct gw_msg_spec){.key = 1, .job_key = keyed ? "k" : ""});
         submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
         assert_int_equal(sent(lives.w, WORKER, GW_MESSAGE_assign, 0) == NULL, keyed);
-        keep(&lives);
+        append(&lives);
         commit(&lives);
         assert_int_equal(sent(lives.w, WORKER, GW_MESSAGE_assign, 0) != NULL, keyed);
         end(&lives);
@@ -305,7 +305,7 @@ static void concurrent_submissions_with_a_key_create_a_single_job(void **state)
         send_spec(lives.w, (struct gw_msg_spec){.key = request, .job_key = "k"});
     for (uint64_t request = 1; request <= 2; request++) {
         submit(lives.w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
-        keep(&lives);
+        append(&lives);
         assert_null(sent(lives.w, CLIENT, GW_MESSAGE_accepted, 0));
     }
     commit(&lives);
@@ -527,7 +527,7 @@ static void stand_and_go(struct lives *lives, uint64_t attempt)
 {
     say(lives->w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {attempt, 0, {"", 0}}});
-    must(lives->w, WORKER, GW_MESSAGE_gang_go);
+    must(lives->w, WORKER, GW_MESSAGE_gang_start);
 }
 
 /* A restarted scheduler knows which worker has a checkpoint, and that no worker has it. */
@@ -543,18 +543,18 @@ static void checkpoint_location_survives_a_scheduler_restart(void **state)
     stand_and_go(&lives, saved);
     say(lives.w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_checkpointed, .checkpointed = {saved, 0, 5}});
-    keep(&lives);
+    append(&lives);
     end(&lives);
 
     begin(&lives);
     struct gw_msg_gang told = *gang_now(&lives);
     assert_true(told.checkpoint == saved && !told.checkpoint_lost);
     assert_int_not_equal(told.transfer_worker, 0); /* rank 0 looks for the checkpoint */
-    keep(&lives);
+    append(&lives);
     say(lives.w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_transfer_absent,
                             .transfer_absent = {told.attempt, told.transfer_worker, 0, "gone"}});
-    keep(&lives);
+    append(&lives);
     end(&lives);
 
     begin(&lives);

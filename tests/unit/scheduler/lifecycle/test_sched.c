@@ -130,13 +130,13 @@ static void gang_is_packed_on_few_workers_and_starts_together(void **state)
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.first_rank, 1);
     attempt = gang->attempt;
     for (uint32_t rank = 0; rank < 4; rank++) {
-        assert_null(sent(w, WORKER, GW_MESSAGE_gang_go, 0));
+        assert_null(sent(w, WORKER, GW_MESSAGE_gang_start, 0));
         say(w, WORKER + (rank < 1 ? 2 : 0),
             (struct gw_message){.type = GW_MESSAGE_rank_ready,
                                 .rank_ready = {attempt, rank, {"\x80", rank == 0}}});
     }
-    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang_go)->gang_go.info.size, 1);
-    must(w, WORKER + 2, GW_MESSAGE_gang_go);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang_start)->gang_start.info.size, 1);
+    must(w, WORKER + 2, GW_MESSAGE_gang_start);
 
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_ended,

@@ -141,9 +141,9 @@ static void messages_of_an_earlier_attempt_are_ignored(void **state)
     uint64_t second = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     ready(w, 0, second, 0);
     ready(w, 0, first, 1);
-    assert_null(sent(w, WORKER, GW_MESSAGE_gang_go, 0));
+    assert_null(sent(w, WORKER, GW_MESSAGE_gang_start, 0));
     ready(w, 0, second, 1);
-    must(w, WORKER, GW_MESSAGE_gang_go);
+    must(w, WORKER, GW_MESSAGE_gang_start);
     attempt_ended(w, 0, (struct gw_msg_ended){.attempt = first, .outcome = GW_OUTCOME_FAILED});
     assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
     free_world(w);
@@ -399,7 +399,7 @@ static void pause_during_preparation_ends_the_attempt_uncounted(void **state)
         assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_PREEMPT);
         assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
         ready(w, 0, attempt, 1);
-        assert_null(sent(w, WORKER, GW_MESSAGE_gang_go, 0));
+        assert_null(sent(w, WORKER, GW_MESSAGE_gang_start, 0));
         for (uint32_t rank = 0; rank < 2; rank++)
             attempt_ended(w, 0,
                           (struct gw_msg_ended){

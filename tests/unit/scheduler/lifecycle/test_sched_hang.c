@@ -4,7 +4,7 @@
 
 #define SECOND (1000 * MS)
 
-static void hang(const struct gw_standing *ranks, uint32_t count, const char *wanted)
+static void hang(const struct gw_rank_state *ranks, uint32_t count, const char *wanted)
 {
     char text[256] = "nobody";
     uint32_t named = GW_RANK_NONE;
@@ -16,29 +16,29 @@ static void hang(const struct gw_standing *ranks, uint32_t count, const char *wa
 static void hang_report_names_the_hanging_ranks(void **state)
 {
     (void)state;
-    hang((struct gw_standing[]){{0, 1042, "all_reduce", false, NULL},
-                                {1, 1042, "all_reduce", false, NULL},
-                                {3, 1041, "all_reduce", false, NULL}},
+    hang((struct gw_rank_state[]){{0, 1042, "all_reduce", false, NULL},
+                                  {1, 1042, "all_reduce", false, NULL},
+                                  {3, 1041, "all_reduce", false, NULL}},
          3, "rank 3 hangs: it is in all_reduce 1041, the others are in all_reduce 1042");
-    hang((struct gw_standing[]){{0, 7, "broadcast", false, NULL}, {1, 6, "", false, NULL}}, 2,
+    hang((struct gw_rank_state[]){{0, 7, "broadcast", false, NULL}, {1, 6, "", false, NULL}}, 2,
          "rank 1 hangs: it is in no collective (6 so far), the other is in broadcast 7");
-    hang((struct gw_standing[]){{0, 7, "barrier", false, NULL},
-                                {1, 0, "", false, NULL},
-                                {2, 0, "", false, NULL}},
+    hang((struct gw_rank_state[]){{0, 7, "barrier", false, NULL},
+                                  {1, 0, "", false, NULL},
+                                  {2, 0, "", false, NULL}},
          3, "rank 1, 2 hang: they are in no collective yet, the other is in barrier 7");
-    hang(
-        (struct gw_standing[]){{0, 5, "all_reduce", false, NULL}, {1, 5, "all_reduce", true, NULL}},
-        2,
-        "rank 1 hangs: it is stopped (SIGSTOP, or a job control signal), the other is in "
-        "all_reduce 5");
-    hang((struct gw_standing[]){{0, 0, "", true, NULL}, {1, 0, "", true, NULL}}, 2,
+    hang((struct gw_rank_state[]){{0, 5, "all_reduce", false, NULL},
+                                  {1, 5, "all_reduce", true, NULL}},
+         2,
+         "rank 1 hangs: it is stopped (SIGSTOP, or a job control signal), the other is in "
+         "all_reduce 5");
+    hang((struct gw_rank_state[]){{0, 0, "", true, NULL}, {1, 0, "", true, NULL}}, 2,
          "rank 0, 1 hang: they are stopped (SIGSTOP, or a job control signal)");
-    hang((struct gw_standing[]){{0, 5, "", false, NULL}, {1, 5, "broadcast", false, NULL}}, 2,
+    hang((struct gw_rank_state[]){{0, 5, "", false, NULL}, {1, 5, "broadcast", false, NULL}}, 2,
          "rank 1 hangs: it is in broadcast 5, the other is in no collective (5 so far)");
-    hang((struct gw_standing[]){{0, 5, "all_reduce", false, NULL},
-                                {1, 5, "all_reduce", false, NULL}},
+    hang((struct gw_rank_state[]){{0, 5, "all_reduce", false, NULL},
+                                  {1, 5, "all_reduce", false, NULL}},
          2, "nobody"); /* a collective's own deadline ends it */
-    hang((struct gw_standing[]){{0, 5, "", false, NULL}, {1, 9, "", false, NULL}}, 2,
+    hang((struct gw_rank_state[]){{0, 5, "", false, NULL}, {1, 9, "", false, NULL}}, 2,
          "nobody"); /* the ranks work */
 }
 
@@ -46,11 +46,11 @@ static void hang_report_names_the_hanging_ranks(void **state)
 static void hang_report_groups_ranks_by_stack(void **state)
 {
     char text[256];
-    const struct gw_standing ranks[] = {{0, 5, "all_reduce", false, "wait (ring.c:7)"},
-                                        {1, 4, "", false, "load (data.c:3), train (train.c:9)"},
-                                        {2, 5, "all_reduce", false, "wait (ring.c:7)"},
-                                        {3, 5, "all_reduce", false, NULL},
-                                        {4, 4, "", false, "wait (ring.c:7)"}};
+    const struct gw_rank_state ranks[] = {{0, 5, "all_reduce", false, "wait (ring.c:7)"},
+                                          {1, 4, "", false, "load (data.c:3), train (train.c:9)"},
+                                          {2, 5, "all_reduce", false, "wait (ring.c:7)"},
+                                          {3, 5, "all_reduce", false, NULL},
+                                          {4, 4, "", false, "wait (ring.c:7)"}};
     (void)state;
     gw_sched_hang_stacks(ranks, 5, text, sizeof text);
     assert_string_equal(text, "rank 1: load (data.c:3), train (train.c:9)\n"
@@ -60,9 +60,9 @@ static void hang_report_groups_ranks_by_stack(void **state)
     assert_string_equal(text, "rank 1: load (data.c:3), train (train.c:9)\n");
     gw_sched_hang_stacks(ranks, 0, text, sizeof text);
     assert_string_equal(text, "");
-    struct gw_standing many[20];
+    struct gw_rank_state many[20];
     for (uint32_t i = 0; i < 20; i++)
-        many[i] = (struct gw_standing){i, 0, "", true, "pause (x.c:1)"};
+        many[i] = (struct gw_rank_state){i, 0, "", true, "pause (x.c:1)"};
     gw_sched_hang_stacks(many, 20, text, sizeof text);
     assert_string_equal(text, "rank 0, 1, 2, 3, 4, 5, 6, 7 and 12 more: pause (x.c:1)\n");
 }
@@ -163,7 +163,7 @@ static uint64_t go_apart(struct world *w, struct gw_msg_spec spec)
     must(w, WORKER + 1, GW_MESSAGE_assign);
     ready(w, 0, attempt, 0);
     ready(w, 1, attempt, 1);
-    must(w, WORKER + 1, GW_MESSAGE_gang_go);
+    must(w, WORKER + 1, GW_MESSAGE_gang_start);
     return attempt;
 }
 
@@ -204,7 +204,7 @@ static void late_rank_is_inspected_before_its_gang_ends(void **state)
         if (answers == 2) { /* the stacks still arrive */
             ready(w, 0, attempt, 1);
             ready(w, 0, attempt, 2);
-            must(w, WORKER, GW_MESSAGE_gang_go);
+            must(w, WORKER, GW_MESSAGE_gang_start);
             free_world(w);
             continue;
         }

@@ -160,7 +160,7 @@ static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
                                 .rank_ready = {attempt, i, {"", 0}, ""}});
         rows[i] = (struct row){attempt, job, .rank = i, .claim = GW_CLAIM_RUNS, .world = 2};
     }
-    must(w, WORKER, GW_MESSAGE_gang_go);
+    must(w, WORKER, GW_MESSAGE_gang_start);
     life_commit(w);
     unwritten = life_facts.size - unwritten;
     free_world(w);
@@ -340,7 +340,7 @@ static void gang_waits_for_its_full_size_after_each_restart(void **state)
 {
     (void)state;
     struct row rows[2];
-    gang_runs(rows, (struct gw_msg_spec){.min_ranks = 1, .full_wait_ns = 30 * SECOND});
+    gang_runs(rows, (struct gw_msg_spec){.min_ranks = 1, .full_size_timeout_ns = 30 * SECOND});
     struct world *w = life_begin();
     connect_worker(w, WORKER, 7, NULL, 0);
     life_commit(w);

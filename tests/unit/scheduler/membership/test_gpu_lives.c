@@ -67,7 +67,7 @@ static void come(struct world *w, int number, uint64_t incarnation)
     come_with(w, number, incarnation, "a");
 }
 
-static void go_away(struct world *w, int number)
+static void disconnect_worker(struct world *w, int number)
 {
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)number}});
     life_commit(w);
@@ -120,7 +120,7 @@ static void broken_gpu_stays_drained_across_restarts(void **state)
     come(w, 0, 1);
     drain(w, 0, 0, "Xid 79", true);
     drain(w, 0, 1, "5 GiB are still there", false);
-    go_away(w, 0);
+    disconnect_worker(w, 0);
     come(w, 0, 2);
     assert_gpu(w, 0, "drained: Xid 79");
     assert_gpu(w, 1, "free");
@@ -155,7 +155,7 @@ static void thousands_of_broken_gpus_stay_drained(void **state)
         come_with(w, 0, i + 1, name);
         drain(w, 0, 0, "Xid 79", true);
         drain(w, 0, 1, "Xid 48", true);
-        go_away(w, 0);
+        disconnect_worker(w, 0);
     }
     for (int lives = 0; lives < 2; lives++) {
         come_with(w, 0, WORKERS + 1, "0-");
@@ -174,7 +174,7 @@ static void gpu_of_an_absent_worker_can_be_undrained(void **state)
     (void)state;
     come(w, 0, 1);
     drain(w, 0, 0, "Xid 48", true);
-    go_away(w, 0);
+    disconnect_worker(w, 0);
     assert_int_equal(ask_gpu(w, "a0", false), 0);
     assert_int_equal(ask_gpu(w, "a0", false), GW_ENOENT);
     come(w, 0, 2);
@@ -217,7 +217,7 @@ static void gpu_of_a_lost_worker_stays_reserved_after_a_restart(void **state)
     (void)state;
     come(w, 0, 1);
     come(w, 1, 2);
-    go_away(w, 0);
+    disconnect_worker(w, 0);
     free_world(w);
 
     w = begin();
@@ -250,7 +250,7 @@ static void gpus_of_a_lost_worker_are_freed_after_the_timeout(void **state)
     (void)state;
     come(w, 0, 1);
     come(w, 1, 2);
-    go_away(w, 0);
+    disconnect_worker(w, 0);
     assert_true(gw_sched_deadline_ns(w->sched) <= w->now_ns + GW_LOST_NS);
     say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
     pass(w, GW_LOST_NS / 2 + SECOND);

@@ -44,7 +44,7 @@ static void go(struct world *w, const struct placed *placed)
         say(w, WORKER + (uint64_t)placed->worker[i],
             (struct gw_message){.type = GW_MESSAGE_rank_ready,
                                 .rank_ready = {placed->attempt, i, {"", 0}}});
-    must(w, WORKER + (uint64_t)placed->worker[0], GW_MESSAGE_gang_go);
+    must(w, WORKER + (uint64_t)placed->worker[0], GW_MESSAGE_gang_start);
 }
 
 /* A worker is lost, and the other ranks of the gang are ended. */
@@ -76,7 +76,8 @@ static void save(struct world *w, const struct placed *placed, int64_t at)
  * before then may run. */
 static void short_task_may_run_before_a_smaller_gang_start(void **state)
 {
-    const struct gw_msg_spec spec = {.ranks = 4, .min_ranks = 2, .full_wait_ns = 12 * SECOND};
+    const struct gw_msg_spec spec = {
+        .ranks = 4, .min_ranks = 2, .full_size_timeout_ns = 12 * SECOND};
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 3, "a");
@@ -105,7 +106,7 @@ static void elastic_gang_continues_smaller_after_a_host_loss(void **state)
     add_worker(w, 0, 2, "a");
     add_worker(w, 1, 2, "b");
     struct placed first = submit_gang(
-        w, (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_wait_ns = 30 * SECOND});
+        w, (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_size_timeout_ns = 30 * SECOND});
     assert_int_equal(first.count, 4);
     go(w, &first);
     struct placed second = lose(w, 1, &first);
@@ -143,11 +144,11 @@ static void first_attempt_waits_for_the_full_size_timeout(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    assert_int_equal(
-        submit_gang(w,
-                    (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_wait_ns = 10 * SECOND})
-            .count,
-        0);
+    assert_int_equal(submit_gang(w, (struct gw_msg_spec){.ranks = 4,
+                                                         .min_ranks = 2,
+                                                         .full_size_timeout_ns = 10 * SECOND})
+                         .count,
+                     0);
     explained(w, 1, "it can start with 2 or more ranks (--min-ranks) in 10 s");
     assert_int_equal(placed_after(w, 9 * SECOND).count, 0);
     assert_int_equal(placed_after(w, 2 * SECOND).count, 2);
@@ -162,7 +163,8 @@ static void elastic_gang_waits_for_occupied_slots(void **state)
     (void)state;
     add_worker(w, 0, 2, "a");
     add_worker(w, 1, 2, "b");
-    const struct gw_msg_spec spec = {.ranks = 4, .min_ranks = 1, .full_wait_ns = 10 * SECOND};
+    const struct gw_msg_spec spec = {
+        .ranks = 4, .min_ranks = 1, .full_size_timeout_ns = 10 * SECOND};
     struct placed first = submit_gang(w, spec);
     go(w, &first);
     (void)submit_gang(w, (struct gw_msg_spec){.ranks = 2, .priority = 1});

@@ -31,18 +31,20 @@ static void replicate(struct world *w, uint32_t copies, const char *workers)
     replicate_of(w, 1, copies, workers);
 }
 
-static const struct gw_msg_keep *keep_of(const struct world *w, int worker)
+static const struct gw_msg_replica_request *request_of(const struct world *w, int worker)
 {
-    const struct gw_message *keep = sent(w, WORKER + (uint64_t)worker, GW_MESSAGE_keep, 0);
-    return keep ? &keep->keep : NULL;
+    const struct gw_message *wanted =
+        sent(w, WORKER + (uint64_t)worker, GW_MESSAGE_replica_request, 0);
+    return wanted ? &wanted->replica_request : NULL;
 }
 
-static void kept(struct world *w, int worker, uint64_t request, int code)
+static void answer(struct world *w, int worker, uint64_t request, int code)
 {
     say(w, WORKER + (uint64_t)worker,
         (struct gw_message){
-            .type = GW_MESSAGE_kept,
-            .kept = {.request = request, .job = 1, .code = code, .text = code ? "why" : ""}});
+            .type = GW_MESSAGE_replica_reply,
+            .replica_reply = {
+                .request = request, .job = 1, .code = code, .text = code ? "why" : ""}});
 }
 
 static void told(const struct world *w, int code, uint32_t copies, const char *text)
@@ -72,10 +74,10 @@ static void replicas_spread_like_a_tree(void **state)
     replicate(w, 0, "");
     for (int have = 1; have < WORKERS; have++) {
         for (int i = 1; i < WORKERS; i++)
-            if (keep_of(w, i)) {
+            if (request_of(w, i)) {
                 assert_int_equal(asked[i], 0);
-                asked[i] = keep_of(w, i)->request;
-                assert_true(keep_of(w, i)->worker > 0 && keep_of(w, i)->bytes == LARGE);
+                asked[i] = request_of(w, i)->request;
+                assert_true(request_of(w, i)->worker > 0 && request_of(w, i)->bytes == LARGE);
                 under_way++;
             }
         assert_in_range(under_way, 1, 2 * have);
@@ -84,7 +86,7 @@ static void replicas_spread_like_a_tree(void **state)
         int next = 1;
         while (!asked[next] || asked[next] == UINT64_MAX)
             next++;
-        kept(w, next, asked[next], 0);
+        answer(w, next, asked[next], 0);
         asked[next] = UINT64_MAX;
         under_way--;
     }
@@ -99,11 +101,11 @@ static void failed_replica_is_requested_three_times(void **state)
     (void)state;
     replicate(w, 2, "");
     for (int i = 0; i < 3; i++) {
-        assert_non_null(keep_of(w, 1));
-        uint64_t request = keep_of(w, 1)->request;
-        kept(w, 1, request + 100, GW_ELOST); /* a reply without a request */
-        assert_null(keep_of(w, 1));
-        kept(w, 1, request, GW_ELOST);
+        assert_non_null(request_of(w, 1));
+        uint64_t request = request_of(w, 1)->request;
+        answer(w, 1, request + 100, GW_ELOST); /* a reply without a request */
+        assert_null(request_of(w, 1));
+        answer(w, 1, request, GW_ELOST);
     }
     told(w, GW_ELOST, 1, "1 of 2 workers have a copy: worker 2: why");
     free_world(w);
@@ -116,10 +118,10 @@ static void worker_short_of_memory_gets_no_replica(void **state)
     (void)state;
     paused.memory = (struct gw_msg_memory){.state = GW_MEMORY_PAUSED, .trouble = ""};
     replicate(w, 2, "");
-    int first = keep_of(w, 1) ? 1 : 2, second = 3 - first;
-    kept(w, first, keep_of(w, first)->request,
-         GW_ELIMIT); /* the worker knew before the scheduler did */
-    kept(w, second, keep_of(w, second)->request, 0);
+    int first = request_of(w, 1) ? 1 : 2, second = 3 - first;
+    answer(w, first, request_of(w, first)->request,
+           GW_ELIMIT); /* the worker knew before the scheduler did */
+    answer(w, second, request_of(w, second)->request, 0);
     told(w, 0, 2, "");
     say(w, WORKER + (uint64_t)first, paused);
     replicate(w, 3, "");
@@ -134,11 +136,11 @@ static void worker_names_restrict_the_replicas(void **state)
     struct world *w = world_with_result(3); /* hosts a, b and b */
     (void)state;
     replicate(w, 3, "b");
-    assert_non_null(keep_of(w, 1));
-    assert_non_null(keep_of(w, 2));
-    uint64_t second = keep_of(w, 2)->request;
-    kept(w, 1, keep_of(w, 1)->request, 0);
-    kept(w, 2, second, 0);
+    assert_non_null(request_of(w, 1));
+    assert_non_null(request_of(w, 2));
+    uint64_t second = request_of(w, 2)->request;
+    answer(w, 1, request_of(w, 1)->request, 0);
+    answer(w, 2, second, 0);
     told(w, GW_EINFEASIBLE, 2, "2 of 3 workers have a copy: there are only 2 of these names");
     replicate(w, 1, "b");
     told(w, 0, 2, "");
@@ -157,8 +159,8 @@ static void replica_survives_the_loss_of_the_first_worker(void **state)
     uint32_t zero = 0, one = 1;
     (void)state;
     replicate(w, 2, "");
-    int target = keep_of(w, 1) ? 1 : 2;
-    kept(w, target, keep_of(w, target)->request, 0);
+    int target = request_of(w, 1) ? 1 : 2;
+    answer(w, target, request_of(w, target)->request, 0);
     told(w, 0, 2, "");
     lose(w, 0);
     for (int i = 1; i <= 2; i++)
@@ -190,10 +192,10 @@ static void lost_replica_target_is_replaced_by_another_worker(void **state)
     struct world *w = world_with_result(3);
     (void)state;
     replicate(w, 2, "");
-    int first = keep_of(w, 1) ? 1 : 2, second = 3 - first;
+    int first = request_of(w, 1) ? 1 : 2, second = 3 - first;
     lose(w, first);
-    assert_non_null(keep_of(w, second));
-    kept(w, second, keep_of(w, second)->request, 0);
+    assert_non_null(request_of(w, second));
+    answer(w, second, request_of(w, second)->request, 0);
     told(w, 0, 2, "");
     free_world(w);
 }
@@ -205,17 +207,17 @@ static void result_lost_during_replication_is_recomputed(void **state)
     struct world *w = world_with_result(3);
     (void)state;
     replicate(w, 2, "");
-    int first = keep_of(w, 1) ? 1 : 2;
-    uint64_t request = keep_of(w, first)->request;
+    int first = request_of(w, 1) ? 1 : 2;
+    uint64_t request = request_of(w, first)->request;
     lose(w, 0);
     int maker = sent(w, WORKER + 1, GW_MESSAGE_assign, 0) ? 1 : 2;
     uint64_t attempt = attempt_in(must(w, WORKER + (uint64_t)maker, GW_MESSAGE_assign), 0);
-    kept(w, first, request, GW_ELOST);
+    answer(w, first, request, GW_ELOST);
     assert_null(sent(w, CLIENT, GW_MESSAGE_replicated, 0));
     finish(w, maker, attempt, GW_RANK_NONE, LARGE);
     int other = 3 - maker;
-    assert_non_null(keep_of(w, other));
-    kept(w, other, keep_of(w, other)->request, 0);
+    assert_non_null(request_of(w, other));
+    answer(w, other, request_of(w, other)->request, 0);
     told(w, 0, 2, "");
     free_world(w);
 }
@@ -227,14 +229,14 @@ static void release_cancels_a_running_replication(void **state)
     uint32_t zero = 0;
     (void)state;
     replicate(w, 2, "");
-    uint64_t request = keep_of(w, 1)->request;
+    uint64_t request = request_of(w, 1)->request;
     say(w, CLIENT,
         (struct gw_message){.type = GW_MESSAGE_release,
                             .release = {{&job, 1}, {&zero, 1}, {&zero, 1}}});
     told(w, GW_ENOENT, 0, "was released");
     must(w, WORKER, GW_MESSAGE_release);
     must(w, WORKER + 1, GW_MESSAGE_release);
-    kept(w, 1, request, 0); /* the replica had arrived before */
+    answer(w, 1, request, 0); /* the replica had arrived before */
     free_world(w);
 }
 
@@ -251,12 +253,12 @@ static void replication_waits_for_the_end_of_the_task(void **state)
     replicate(w, 0, "");
     assert_null(sent(w, CLIENT, GW_MESSAGE_replicated, 0));
     finish(w, maker, attempt, GW_RANK_NONE, 8); /* small: the scheduler has it */
-    const struct gw_msg_keep *keep = keep_of(w, 0);
-    assert_non_null(keep);
-    assert_int_equal(keep->worker, 0);
-    uint64_t other = keep_of(w, 1)->request;
-    kept(w, 0, keep->request, 0);
-    kept(w, 1, other, 0);
+    const struct gw_msg_replica_request *wanted = request_of(w, 0);
+    assert_non_null(wanted);
+    assert_int_equal(wanted->worker, 0);
+    uint64_t other = request_of(w, 1)->request;
+    answer(w, 0, wanted->request, 0);
+    answer(w, 1, other, 0);
     told(w, 0, 2, "");
     replicate(w, 0, "");
     told(w, 0, 2, "");
@@ -275,10 +277,10 @@ static void replica_counts_for_all_jobs_that_share_the_result(void **state)
     add_worker(w, 1, 1, "b");
     finish(w, 0, attempt, GW_RANK_NONE, LARGE);
     replicate_of(w, 2, 2, "");
-    uint64_t request = keep_of(w, 1)->request;
+    uint64_t request = request_of(w, 1)->request;
     replicate_of(w, 1, 2, "");
     assert_null(sent(w, CLIENT, GW_MESSAGE_replicated, 0));
-    kept(w, 1, request, 0);
+    answer(w, 1, request, 0);
     for (uint32_t i = 0; i < 2; i++) {
         const struct gw_message *message = sent(w, CLIENT, GW_MESSAGE_replicated, i);
         assert_non_null(message);

@@ -10,7 +10,7 @@ struct gw_bin bin(const void *data, size_t bytes)
 }
 
 /* Stores a copy of a sent message, as it would arrive. */
-static void keep(struct world *w, const struct gw_effect *effect)
+static void retain(struct world *w, const struct gw_effect *effect)
 {
     struct gw_message copy;
     size_t at = w->buffer.size = 0;
@@ -52,7 +52,7 @@ int step(struct world *w, struct gw_event event)
         const struct gw_effect *effect = &w->effects.list.items[i];
         switch (effect->type) {
         case GW_EFFECT_SEND:
-            keep(w, effect);
+            retain(w, effect);
             w->lazy += effect->lazy;
             if (effect->message.type == GW_MESSAGE_spawn) {
                 w->processes = effect->message.spawn.process;
@@ -206,7 +206,7 @@ struct world *new_world_limited(uint32_t slots, const struct gw_node_options *me
         .address = "/d/worker.sock",
         .log_dir = "/d/logs",
         .checkpoint_dir = "/d/checkpoints",
-        .kept_bytes_max = memory->kept_bytes_max,
+        .retained_bytes_max = memory->retained_bytes_max,
     });
     w->now_ns = SECOND;
     raise_event(w, (struct gw_event){.type = GW_EVENT_START, .number = 77});

@@ -20,8 +20,8 @@ static void command_gang_starts_with_its_environment(void **state)
     leased(w, 1);
     must_send(w, GW_MESSAGE_rank_ready);
     forget_sent(w);
-    struct gw_message message = {.type = GW_MESSAGE_gang_go};
-    message.gang_go.attempt = 1;
+    struct gw_message message = {.type = GW_MESSAGE_gang_start};
+    message.gang_start.attempt = 1;
     deliver(w, SCHEDULER, message);
     for (size_t i = 0; i < 2; i++) {
         const struct gw_message *spawn = sent(w, GW_MESSAGE_spawn, i);
@@ -52,7 +52,7 @@ static struct world *world_with_mpi(uint32_t world)
         must_assign(w, (struct task){.attempt = 1, .rank = rank});
     leased(w, 1);
     deliver(w, SCHEDULER,
-            (struct gw_message){.type = GW_MESSAGE_gang_go, .gang_go = {.attempt = 1}});
+            (struct gw_message){.type = GW_MESSAGE_gang_start, .gang_start = {.attempt = 1}});
     for (uint32_t rank = 1; rank <= world; rank++)
         spawned(w, rank, 0, "");
     forget_sent(w);
@@ -119,11 +119,11 @@ static void command_gang_gets_variables_of_known_launchers(void **state)
                                 .gang = {1, 3, 2, 1, 1, 2, 0, 1, {(const void *)locals, 2}}});
     must_assign(w, (struct task){.attempt = 1, .rank = 3});
     raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED, .number = 1, .text = "10.0.0.2"});
-    struct gw_message message = {.type = GW_MESSAGE_gang_go};
-    message.gang_go.attempt = 1;
-    message.gang_go.info = bin("\x82\xabmaster_addr\xa8"
-                               "10.0.0.1\xafrendezvous_port\x63",
-                               39);
+    struct gw_message message = {.type = GW_MESSAGE_gang_start};
+    message.gang_start.attempt = 1;
+    message.gang_start.info = bin("\x82\xabmaster_addr\xa8"
+                                  "10.0.0.1\xafrendezvous_port\x63",
+                                  39);
     deliver(w, SCHEDULER, message);
     const struct gw_msg_spawn *spawn = &must_send(w, GW_MESSAGE_spawn)->spawn;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
@@ -160,13 +160,13 @@ static void command_ranks_exchange_their_rank_ports(void **state)
         const struct gw_msg_rank_ready *ready = &sent(w, GW_MESSAGE_rank_ready, i)->rank_ready;
         assert_string_equal(ready->door, ready->rank == 1 ? "[::2]:71" : "[::2]:72");
     }
-    struct gw_message message = {.type = GW_MESSAGE_gang_go};
-    message.gang_go.attempt = 1;
-    message.gang_go.doors = bin("\x93\xa3"
-                                "h:1\xa3"
-                                "h:2\xa3"
-                                "h:3",
-                                13);
+    struct gw_message message = {.type = GW_MESSAGE_gang_start};
+    message.gang_start.attempt = 1;
+    message.gang_start.doors = bin("\x93\xa3"
+                                   "h:1\xa3"
+                                   "h:2\xa3"
+                                   "h:3",
+                                   13);
     deliver(w, SCHEDULER, message);
     assert_int_equal(w->unbinds, 1);
     assert_true(has(&sent(w, GW_MESSAGE_spawn, 1)->spawn,
@@ -188,9 +188,9 @@ static void malformed_rank_ports_set_no_tf_config(void **state)
         send_gang(w, 1, 1);
         must_assign(w, (struct task){.attempt = 1, .rank = 1});
         leased(w, 1);
-        struct gw_message message = {.type = GW_MESSAGE_gang_go};
-        message.gang_go.attempt = 1;
-        message.gang_go.doors = bin(wrong[i].list, wrong[i].bytes);
+        struct gw_message message = {.type = GW_MESSAGE_gang_start};
+        message.gang_start.attempt = 1;
+        message.gang_start.doors = bin(wrong[i].list, wrong[i].bytes);
         deliver(w, SCHEDULER, message);
         assert_false(has(&must_send(w, GW_MESSAGE_spawn)->spawn, "TF_CONFIG"));
         free_world(w);

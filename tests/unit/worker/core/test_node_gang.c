@@ -6,7 +6,8 @@ static void go(struct world *w, uint64_t attempt)
     struct gw_msg_rank_ready ready = must_send(w, GW_MESSAGE_rank_ready)->rank_ready;
     assert_int_equal(ready.rank, 0);
     uint64_t token = 61;
-    struct gw_message message = {.type = GW_MESSAGE_gang_go, .gang_go = {attempt, ready.info}};
+    struct gw_message message = {.type = GW_MESSAGE_gang_start,
+                                 .gang_start = {attempt, ready.info}};
     assert_int_equal(deliver_with(w, SCHEDULER, message, &token, 1), 0);
 }
 
@@ -34,7 +35,7 @@ static struct world *world_with_gang_of(struct gw_msg_spec spec)
     assert_non_null(sent(w, GW_MESSAGE_gang, 1)); /* each runner received the request */
     assert_non_null(sent(w, GW_MESSAGE_rank_ready, 1));
     go(w, 1);
-    assert_non_null(sent(w, GW_MESSAGE_gang_go, 1));
+    assert_non_null(sent(w, GW_MESSAGE_gang_start, 1));
     forget_sent(w);
     return w;
 }
@@ -361,10 +362,10 @@ static void gang_on_several_workers_opens_a_segment_and_port_each(void **state)
         const struct gw_msg_rank_ready told = must_send(w, GW_MESSAGE_rank_ready)->rank_ready;
         assert_int_equal(holds(told.info, "ring_port"), leads);
         assert_false(holds(told.info, "ring_key")); /* the scheduler made the key and knows it */
-        struct gw_message message = {.type = GW_MESSAGE_gang_go, .gang_go = {1, {0}}};
-        message.gang_go.info = leads ? told.info : bin("\x81\xa9ring_port\x07", 12);
+        struct gw_message message = {.type = GW_MESSAGE_gang_start, .gang_start = {1, {0}}};
+        message.gang_start.info = leads ? told.info : bin("\x81\xa9ring_port\x07", 12);
         deliver(w, SCHEDULER, message);
-        const struct gw_bin info = must_send(w, GW_MESSAGE_gang_go)->gang_go.info;
+        const struct gw_bin info = must_send(w, GW_MESSAGE_gang_start)->gang_start.info;
         assert_true(holds(info, "ring_port"));
         assert_non_null(memmem(info.data, info.size, key, sizeof key));
         assert_int_equal(w->drops, leads); /* the port belongs to rank 0 now */

@@ -407,7 +407,7 @@ static void gang_of_two(struct world *w, uint32_t first, uint32_t second)
                                      .token_count = 1});
     forget_sent(w);
     deliver(w, SCHEDULER,
-            (struct gw_message){.type = GW_MESSAGE_gang_go, .gang_go = {.attempt = 1}});
+            (struct gw_message){.type = GW_MESSAGE_gang_start, .gang_start = {.attempt = 1}});
 }
 
 static void isolated_ranks_see_only_their_own_gpu(void **state)

@@ -51,7 +51,7 @@ struct random {
     GW_ARRAY(struct gw_msg_fetch) fetches;
     GW_ARRAY(uint64_t) fetched_from; /* the peers that fetch */
     struct gw_map live;              /* attempt * 4 + rank + 1 (0: none) -> 1 */
-    uint64_t kept;                   /* the attempt and the job of the last actor */
+    uint64_t actor_made;             /* the attempt and the job of the last actor */
     uint64_t attempt, heartbeat, acked, peer_open;
     bool healing;
 };
@@ -151,10 +151,10 @@ static void on_sent(struct random *r, const struct gw_message *message, uint64_t
         assert_true(actor && actor->keeps);
         actor->let_go = true;
         break;
-    case GW_MESSAGE_gang_go:
+    case GW_MESSAGE_gang_start:
         actor = actor_of(r, to - RUNNER);
         assert_non_null(actor);
-        actor->go = message->gang_go.attempt;
+        actor->go = message->gang_start.attempt;
         break;
     case GW_MESSAGE_rank_ready:
         for (size_t i = 0; i < r->gangs.count; i++)
@@ -218,8 +218,8 @@ static void new_task(struct random *r)
                         .spec = specs[next(r) % (sizeof specs / sizeof *specs)],
                         .dep = chance(r, 45) ? &dep : NULL};
     task.index = (uint32_t)task.attempt;
-    if (r->kept && chance(r, 20)) {
-        task.job = r->kept + CALLS;
+    if (r->actor_made && chance(r, 20)) {
+        task.job = r->actor_made + CALLS;
         task.spec = SPEC_CALL;
     }
     born(r, task.attempt, GW_RANK_NONE);
@@ -228,9 +228,9 @@ static void new_task(struct random *r)
 
 static void specs_of_actor(struct random *r)
 {
-    if (!r->kept)
+    if (!r->actor_made)
         return;
-    struct gw_msg_spec spec = {.key = r->kept,
+    struct gw_msg_spec spec = {.key = r->actor_made,
                                .number = SPEC_ACTOR,
                                .kind = GW_SPEC_FUNCTION,
                                .function = chance(r, 95) ? "f" : "unknown",
@@ -240,17 +240,17 @@ static void specs_of_actor(struct random *r)
     spec.key += CALLS;
     spec.number = SPEC_CALL;
     spec.function = "f";
-    spec.actor = r->kept;
+    spec.actor = r->actor_made;
     send_spec(r->w, spec);
 }
 
 /* Only one actor lives at a time: it occupies a slot, and the others are for a gang. */
 static void new_actor(struct random *r)
 {
-    if (r->kept && gw_map_get(&r->live, key(r->kept, GW_RANK_NONE), NULL))
+    if (r->actor_made && gw_map_get(&r->live, key(r->actor_made, GW_RANK_NONE), NULL))
         return;
-    r->kept = ++r->attempt;
-    struct task task = {.attempt = r->kept, .spec = SPEC_ACTOR, .job = r->kept};
+    r->actor_made = ++r->attempt;
+    struct task task = {.attempt = r->actor_made, .spec = SPEC_ACTOR, .job = r->actor_made};
     born(r, task.attempt, GW_RANK_NONE);
     specs_of_actor(r);
     must_assign(r->w, task);
@@ -287,8 +287,8 @@ static void lead_gangs(struct random *r)
                                                 .tokens = &token,
                                                 .token_count = 1});
         } else if (gang->ready == 2 && !gang->went) {
-            struct gw_message go = {.type = GW_MESSAGE_gang_go};
-            go.gang_go.attempt = gang->attempt;
+            struct gw_message go = {.type = GW_MESSAGE_gang_start};
+            go.gang_start.attempt = gang->attempt;
             gang->went = true;
             deliver(r->w, SCHEDULER, go);
         }
@@ -307,8 +307,8 @@ static void kill_something(struct random *r)
 /* No client holds the actor any more. */
 static void release_actor(struct random *r)
 {
-    if (r->kept && gw_map_get(&r->live, key(r->kept, GW_RANK_NONE), NULL))
-        kill_attempt(r->w, r->kept, GW_KILL_RELEASE);
+    if (r->actor_made && gw_map_get(&r->live, key(r->actor_made, GW_RANK_NONE), NULL))
+        kill_attempt(r->w, r->actor_made, GW_KILL_RELEASE);
 }
 
 static void end_partners(struct random *r)

@@ -311,8 +311,8 @@ static void start_gang(uint32_t spec, uint64_t attempt)
                  -1);
     harness_rank(&harness, spec, attempt, 0);
     harness_rank(&harness, spec, attempt, 1);
-    struct gw_message go = {.type = GW_MESSAGE_gang_go};
-    go.gang_go.attempt = attempt;
+    struct gw_message go = {.type = GW_MESSAGE_gang_start};
+    go.gang_start.attempt = attempt;
     uint8_t info[256];
     int segment = -1;
     for (int i = 0; i < 2; i++) {
@@ -322,7 +322,7 @@ static void start_gang(uint32_t spec, uint64_t attempt)
             continue;
         assert_true(ready->info.size && ready->info.size <= sizeof info);
         memcpy(info, ready->info.data, ready->info.size);
-        go.gang_go.info = (struct gw_bin){info, ready->info.size};
+        go.gang_start.info = (struct gw_bin){info, ready->info.size};
         segment = dup(harness.fd);
     }
     assert_true(segment >= 0);

@@ -482,7 +482,7 @@ static void gang_start(const char *function, uint64_t attempt, int64_t argument)
         assert_int_equal(ready->attempt, attempt);
         assert_int_equal(ready->rank, rank);
     }
-    const struct gw_message go = {.type = GW_MESSAGE_gang_go, .gang_go = {.attempt = attempt}};
+    const struct gw_message go = {GW_MESSAGE_gang_start, .gang_start = {.attempt = attempt}};
     for (uint32_t rank = 0; rank < RANKS; rank++)
         side_put(&gang[rank], &go, segment);
     close(segment);

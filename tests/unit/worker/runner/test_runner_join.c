@@ -70,8 +70,8 @@ static void rank_that_cannot_connect_names_the_unreached_rank(void **state)
         .type = GW_MESSAGE_gang,
         .gang = {.attempt = ATTEMPT, .world = 2, .local = 1, .first_rank = 1, .groups = 2}};
     const struct gw_message go = {
-        .type = GW_MESSAGE_gang_go,
-        .gang_go = {.attempt = ATTEMPT, .info = {(const uint8_t *)info.data, info.size}}};
+        .type = GW_MESSAGE_gang_start,
+        .gang_start = {.attempt = ATTEMPT, .info = {(const uint8_t *)info.data, info.size}}};
     const struct side_row row = {.rank = 2, .attempt = ATTEMPT};
     side_spec(&side, 0, "nothing", 0);
     side_put(&side, &gang, -1);

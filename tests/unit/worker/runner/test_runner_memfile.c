@@ -38,19 +38,19 @@ static int ends_of(struct gw_task *task)
 }
 GW_TASK(ends_of);
 
-static struct gw_value *kept;
+static struct gw_value *retained;
 
 /* Stores its argument, if it has one, in place of the stored value. */
-static int keep(struct gw_task *task)
+static int retain(struct gw_task *task)
 {
     struct gw_value *value = NULL;
     if (gw_task_arg_count(task) && gw_task_arg_value(task, 0, &value) < 0)
         return GW_EINVAL;
-    gw_value_unref(kept);
-    kept = value ? gw_value_ref(value) : NULL;
+    gw_value_unref(retained);
+    retained = value ? gw_value_ref(value) : NULL;
     return 0;
 }
-GW_TASK(keep);
+GW_TASK(retain);
 
 /* Forks a child that outlives the task and has the same mappings. */
 static int part(struct gw_task *task)
@@ -82,7 +82,7 @@ static int set_up(void **state)
         return -1;
     side_spec(&side, 0, "bytes_of", 0);
     side_spec(&side, 1, "ends_of", 0);
-    side_spec(&side, 2, "keep", 0);
+    side_spec(&side, 2, "retain", 0);
     side_spec(&side, 3, "part", 0);
     side_spec(&side, 4, "twice_returned", 0);
     return 0;
@@ -116,7 +116,7 @@ static int take_filled(uint32_t index, uint64_t number)
         side_get(&side, GW_MESSAGE_memfile_filled)->memfile_filled;
     assert_int_equal(filled.attempt, 1000 + index);
     assert_int_equal(filled.memfile, number);
-    assert_int_equal(filled.kept, 0);
+    assert_int_equal(filled.cached, 0);
     (void)side_get(&side, GW_MESSAGE_finished);
     return side_fd(&side);
 }

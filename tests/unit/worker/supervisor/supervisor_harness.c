@@ -124,7 +124,7 @@ void harness_reap(struct harness *harness, uint64_t process, uint64_t grace_ns)
     assert_int_equal(gw_channel_flush(harness->channel), 0);
 }
 
-static void keep(struct harness *harness, const struct gw_message *message)
+static void retain(struct harness *harness, const struct gw_message *message)
 {
     struct harness_event event = {.type = message->type};
     switch (message->type) {
@@ -164,7 +164,7 @@ static void take(struct harness *harness, bool wait)
         return;
     if (rc < 0)
         fail_msg("nothing from the supervisor: %s %s", gw_error_name(rc), error.text);
-    keep(harness, &message);
+    retain(harness, &message);
 }
 
 static size_t find(const struct harness *harness, uint32_t type, uint64_t process)

@@ -154,7 +154,7 @@ static struct world *world_with_gang(void)
                 (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, rank, {0}}});
     }
     const struct gw_bin info = must_send(w, GW_MESSAGE_rank_ready)->rank_ready.info;
-    const struct gw_message go = {.type = GW_MESSAGE_gang_go, .gang_go = {1, info}};
+    const struct gw_message go = {.type = GW_MESSAGE_gang_start, .gang_start = {1, info}};
     assert_int_equal(deliver_with(w, SCHEDULER, go, &key, 1), 0);
     return w;
 }

@@ -2,7 +2,7 @@
  * task, in one batch if possible, and no task runs without its input. */
 #include "tests/unit/worker/core/node_world.h"
 
-static void assign_heir(struct world *w, uint64_t attempt, uint64_t maker)
+static void assign_successor(struct world *w, uint64_t attempt, uint64_t maker)
 {
     const struct dep dep = {
         .job = 1, .index = (uint32_t)maker, .worker = GW_DEP_HERE, .maker = maker};
@@ -18,8 +18,8 @@ static struct world *world_with_chain(void)
     dies(w, 1, 0, 9);
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 2, .index = 2});
-    assign_heir(w, 3, 2);
-    assign_heir(w, 4, 3);
+    assign_successor(w, 3, 2);
+    assign_successor(w, 4, 3);
     spawned(w, 2, 0, "");
     hello(w, 2, GW_PROTOCOL);
     return w;
@@ -75,7 +75,7 @@ static void runner_of_protocol_6_may_report_skipped_tasks(void **state)
     dies(w, 1, 0, 9);
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 2, .index = 2});
-    assign_heir(w, 3, 2);
+    assign_successor(w, 3, 2);
     spawned(w, 2, 0, "");
     hello(w, 2, GW_PROTOCOL - 1);
     assert_int_equal(must_send(w, GW_MESSAGE_assign)->assign.attempt.count, 2);
@@ -94,7 +94,7 @@ static void successor_gets_a_large_value_by_descriptor(void **state)
 {
     (void)state;
     struct world *w = world_with_runner((struct gw_msg_spec){0});
-    assign_heir(w, 2, 1); /* attempt 1 is at the runner already */
+    assign_successor(w, 2, 1); /* attempt 1 is at the runner already */
     forget_sent(w);
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 10000, 1000), 0);
     const struct gw_msg_assign *given = &must_send(w, GW_MESSAGE_assign)->assign;
@@ -110,7 +110,7 @@ static void successor_of_an_ended_task_fetches_its_input(void **state)
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
     forget_sent(w);
-    assign_heir(w, 2, 1); /* the value went to the scheduler, so the scheduler is asked */
+    assign_successor(w, 2, 1); /* the value went to the scheduler, so the scheduler is asked */
     const struct gw_message *fetch = must_send(w, GW_MESSAGE_fetch);
     assert_int_equal(fetch->fetch.index, 1);
     struct gw_message object = {.type = GW_MESSAGE_object};
@@ -259,7 +259,7 @@ static void taking_back_a_task_returns_its_successor(void **state)
     (void)state;
     struct world *w = world_with_runner((struct gw_msg_spec){0}); /* it executes 1 */
     must_assign(w, (struct task){.attempt = 2, .index = 2});
-    assign_heir(w, 3, 2);
+    assign_successor(w, 3, 2);
     forget_sent(w);
     kill_attempt(w, 2, GW_KILL_TAKE_BACK);
     must_end(w, 0, 2, GW_OUTCOME_KILLED, 0);
@@ -275,7 +275,7 @@ static void successor_command_starts_after_its_predecessor(void **state)
         struct world *w = new_world(1);
         send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
         must_assign(w, (struct task){.attempt = 1, .index = 1});
-        assign_heir(w, 2, 1);
+        assign_successor(w, 2, 1);
         spawned(w, 1, 0, "");
         assert_int_equal(w->processes, 1);
         forget_sent(w);
@@ -302,7 +302,7 @@ static void end_of_a_predecessor_is_reported_lazily_under_load(void **state)
         struct world *w = world_with_runner((struct gw_msg_spec){0});
         for (uint64_t i = 0; i < others; i++)
             must_assign(w, (struct task){.attempt = 100 + i, .index = (uint32_t)(100 + i)});
-        assign_heir(w, 2, 1);
+        assign_successor(w, 2, 1);
         forget_sent(w);
         assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
         must_send(w, GW_MESSAGE_finished);

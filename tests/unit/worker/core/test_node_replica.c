@@ -3,16 +3,16 @@
 
 enum { OTHER = 6 }; /* the worker that has the object */
 
-static void keep(struct world *w, uint64_t request)
+static void ask(struct world *w, uint64_t request)
 {
     deliver(w, SCHEDULER,
-            (struct gw_message){.type = GW_MESSAGE_keep,
-                                .keep = {.request = request,
-                                         .job = 8,
-                                         .index = 2,
-                                         .rank = 0,
-                                         .bytes = 100,
-                                         .worker = OTHER}});
+            (struct gw_message){.type = GW_MESSAGE_replica_request,
+                                .replica_request = {.request = request,
+                                                    .job = 8,
+                                                    .index = 2,
+                                                    .rank = 0,
+                                                    .bytes = 100,
+                                                    .worker = OTHER}});
 }
 
 static void release(struct world *w)
@@ -39,7 +39,7 @@ static struct world *world_with_peer(bool open)
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_neighbour, .neighbour = {OTHER, "/d/o"}});
     if (open) { /* it connects on its first request */
-        keep(w, 1);
+        ask(w, 1);
         open_peer(w);
     }
     return w;
@@ -59,27 +59,27 @@ static void answer(struct world *w, int code)
 
 static void must_say(const struct world *w, size_t nth, uint64_t request, int code)
 {
-    const struct gw_message *kept = sent(w, GW_MESSAGE_kept, nth);
-    assert_non_null(kept);
-    assert_int_equal(kept->kept.request, request);
-    assert_int_equal(kept->kept.code, code);
-    assert_int_equal(kept->kept.job, 8);
-    assert_int_equal(kept->kept.index, 2);
+    const struct gw_message *answered = sent(w, GW_MESSAGE_replica_reply, nth);
+    assert_non_null(answered);
+    assert_int_equal(answered->replica_reply.request, request);
+    assert_int_equal(answered->replica_reply.code, code);
+    assert_int_equal(answered->replica_reply.job, 8);
+    assert_int_equal(answered->replica_reply.index, 2);
 }
 
 static void replica_is_fetched_once_and_stays_until_release(void **state)
 {
     struct world *w = world_with_peer(true);
     (void)state;
-    keep(w, 2);
-    assert_null(sent(w, GW_MESSAGE_kept, 0));
+    ask(w, 2);
+    assert_null(sent(w, GW_MESSAGE_replica_reply, 0));
     assert_null(sent(w, GW_MESSAGE_fetch, 1)); /* one fetch for both */
     answer(w, 0);
     must_say(w, 0, 1, 0);
     must_say(w, 1, 2, 0);
     assert_true(gw_node_core_holds(w->core, 8, 2, 0));
     forget_sent(w);
-    keep(w, 3); /* the object is here */
+    ask(w, 3); /* the object is here */
     must_say(w, 0, 3, 0);
     assert_null(sent(w, GW_MESSAGE_fetch, 0));
     release(w);
@@ -92,31 +92,31 @@ static void replica_is_fetched_once_and_stays_until_release(void **state)
  * is killed; without a replica request it would not stay. */
 static void task_shares_the_fetch_of_a_replica(void **state)
 {
-    for (int kept = 0; kept < 2; kept++) {
+    for (int answered = 0; answered < 2; answered++) {
         struct world *w = world_with_peer(true);
         struct dep dep = {.job = 8, .index = 2, .rank = 0, .worker = OTHER};
         (void)state;
-        if (!kept) /* the request was cancelled, and the task requested the object again */
+        if (!answered) /* the request was cancelled, and the task requested the object again */
             release(w);
         forget_sent(w);
         must_assign(w, (struct task){.attempt = 1, .dep = &dep});
-        if (kept) {
+        if (answered) {
             assert_null(sent(w, GW_MESSAGE_fetch, 0));
-            keep(w, 2);
+            ask(w, 2);
             release(w);
             must_say(w, 0, 1, GW_ECANCELLED); /* the task still waits */
-            keep(w, 3);
+            ask(w, 3);
         }
         kill_attempt(w, 1, GW_KILL_CANCEL);
         const struct gw_msg_object object = {
-            .request = kept ? 1 : must_send(w, GW_MESSAGE_fetch)->fetch.request,
+            .request = answered ? 1 : must_send(w, GW_MESSAGE_fetch)->fetch.request,
             .text = "",
             .bytes = 10000};
         const uint64_t token = 77;
         struct gw_message message = {.type = GW_MESSAGE_object, .object = object};
         assert_int_equal(deliver_with(w, PEER, message, &token, 1), 0);
-        assert_int_equal(gw_node_core_holds(w->core, 8, 2, 0), kept);
-        assert_int_equal(w->drops, !kept);
+        assert_int_equal(gw_node_core_holds(w->core, 8, 2, 0), answered);
+        assert_int_equal(w->drops, !answered);
         free_world(w);
     }
 }
@@ -171,7 +171,7 @@ static void release_cancels_a_replica_fetch(void **state)
     answer(w, 0); /* too late */
     assert_false(gw_node_core_holds(w->core, 8, 2, 0));
     assert_int_equal(w->drops, 1);
-    assert_null(sent(w, GW_MESSAGE_kept, 1));
+    assert_null(sent(w, GW_MESSAGE_replica_reply, 1));
     free_world(w);
 }
 
@@ -186,7 +186,7 @@ static void failed_replica_fetch_is_reported_as_lost(void **state)
     free_world(w);
 
     w = world_with_peer(false);
-    keep(w, 1);
+    ask(w, 1);
     raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .number = OTHER, .text = "no"});
     must_say(w, 0, 1, GW_ELOST);
     assert_null(sent(w, GW_MESSAGE_object_lost, 0));
@@ -201,7 +201,7 @@ static void replica_fetch_ends_with_the_scheduler_connection(void **state)
     raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "gone"});
     answer(w, 0);
     assert_false(gw_node_core_holds(w->core, 8, 2, 0));
-    assert_null(sent(w, GW_MESSAGE_kept, 0));
+    assert_null(sent(w, GW_MESSAGE_replica_reply, 0));
     free_world(w);
 }
 
@@ -211,10 +211,10 @@ static void worker_short_of_memory_refuses_a_replica(void **state)
         2, &(struct gw_node_options){.memory_bytes = 1000000, .pause_permille = 800});
     (void)state;
     raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .number = 900000});
-    keep(w, 1);
+    ask(w, 1);
     must_say(w, 0, 1, GW_ELIMIT);
     raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .number = 100000});
-    keep(w, 2); /* now the worker accepts */
+    ask(w, 2); /* now the worker accepts */
     must_say(w, 1, 2, GW_ELOST);
     free_world(w);
 }
