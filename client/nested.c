@@ -3,6 +3,7 @@
  * The worker gives the task a connection on which hello was already sent. The scheduler already has
  * the program. Submitted tasks get the environment of the task's job, so that they can run in the
  * same runners. gw_client_sleep in client.c yields the task's slots while it waits. */
+#include "client/fork.h"
 #include "client/incoming.h"
 #include "client/link/session.h"
 #include "client/open.h"
@@ -83,6 +84,8 @@ struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *error)
         gw_client_unref(client);
         return NULL;
     }
+    if (!client->inlined)
+        gw_fork_watch(client);
     client->task = task;
     client->task_thread = pthread_self();
     task->client = client;

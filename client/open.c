@@ -3,6 +3,7 @@
 
 #include "client/deploy/address.h"
 #include "client/deploy/identity.h"
+#include "client/fork.h"
 #include "client/incoming.h"
 #include "client/link/descriptor.h"
 #include "client/link/session.h"
@@ -202,6 +203,8 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
         gw_client_unref(client);
         return rc;
     }
+    if (!client->inlined)
+        gw_fork_watch(client);
     *out = client;
     return 0;
 }
@@ -310,6 +313,7 @@ void gw_client_close(struct gw_client *client)
 
 void gw_open_undo(struct gw_client *client)
 {
+    gw_fork_unwatch(client);
     if (client->task)
         client->task = NULL; /* futures may outlive the task for a moment */
     pthread_mutex_lock(&client->lock);

@@ -64,6 +64,12 @@ void gw_client_unref(struct gw_client *client)
     free(client);
 }
 
+int gw_client_closed_error(const struct gw_client *client, struct gw_error *error)
+{
+    return gw_error_set(error, GW_ECLOSED,
+                        client->forked ? GW_CLIENT_FORKED_TEXT : "the client was closed");
+}
+
 int gw_client_down_error(struct gw_client *client, struct gw_error *error)
 {
     struct gw_error down;
@@ -74,7 +80,7 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
     down = client->down;
     pthread_mutex_unlock(&client->lock);
     if (client->closed)
-        return gw_error_set(error, GW_ECLOSED, "the client was closed");
+        return gw_client_closed_error(client, error);
     if (down.code == 0)
         return gw_error_set(error, GW_ECLOSED,
                             "the connection to the scheduler was lost, and a new cluster runs at "
@@ -133,7 +139,7 @@ int gw_client_await_until(struct gw_client *client, uint64_t deadline_ns, uint32
         *life = client->life;
     pthread_mutex_unlock(&client->lock);
     if (closed)
-        return gw_error_set(error, GW_ECLOSED, "the client was closed");
+        return gw_client_closed_error(client, error);
     if (late == ETIMEDOUT)
         return gw_error_set(error, GW_ETIMEDOUT, "the client has not reconnected in time");
     return down.code ? gw_error_set(error, down.code, "%s", down.text) : 0;

@@ -25,7 +25,9 @@ struct gw_client {
     uint32_t refs; /* number of references to the client: one of its owner, and one for each group
                       of futures, actor handle, range and stream */
     _Atomic bool closed;
-    struct gw_error down;    /* code not 0: the connection has ended, and why */
+    bool forked;                    /* this is the child's copy after a fork; `closed` is set too */
+    struct gw_client *next_watched; /* list of client/fork.c */
+    struct gw_error down;           /* code not 0: the connection has ended, and why */
     struct gw_error refused; /* the error that the scheduler sent before it closed the connection;
                                 code 0: none */
     struct gw_map calls;     /* request -> struct gw_rpc * */
@@ -95,6 +97,12 @@ int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t
 
 /* gw_client_unref drops a reference. The client's lock is not held. */
 void gw_client_unref(struct gw_client *client);
+
+/* gw_client_closed_error sets *error to the reason why the client is closed. Returns GW_ECLOSED. */
+#define GW_CLIENT_FORKED_TEXT                                                                      \
+    "the client belongs to the parent of this process: after a fork, open a client in a program "  \
+    "that exec starts"
+int gw_client_closed_error(const struct gw_client *client, struct gw_error *error);
 
 /* gw_client_down_error sets *error to the reason why the connection has ended, and returns its
  * code. */

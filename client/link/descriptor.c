@@ -28,7 +28,7 @@ int gw_client_descriptor(struct gw_client *client, int *descriptor, struct gw_er
     int rc = 0;
     pthread_mutex_lock(&client->lock);
     if (client->closed) {
-        rc = gw_error_set(error, GW_ECLOSED, "the client was closed");
+        rc = gw_client_closed_error(client, error);
     } else if (client->descriptor < 0) {
         client->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (client->descriptor < 0)

@@ -162,7 +162,7 @@ int gw_session_start(struct gw_client *client, uint32_t slots, struct gw_error *
     if (rc < 0)
         return rc;
     if (client->closed)
-        return gw_error_set(error, GW_ECLOSED, "the client was closed");
+        return gw_client_closed_error(client, error);
     if (client->started && slots <= client->slots)
         return 0;
     pthread_mutex_lock(&client->start_lock);

@@ -7,10 +7,51 @@
  *     gw_client_submit(client, graph, node, &future, &error);
  *     gw_future_get(future, 0, &value, &error);
  *
- * Several threads may use one client, and different futures, at the same time. A function blocks
- * only if its comment says so. Every `struct gw_error *` may be NULL. After a fork, the child may
- * only call exec. Do not cancel a thread (pthread_cancel) in a function of this library, because
- * the locks that it holds would never be released.
+ * A function blocks only if its comment says so. Every `struct gw_error *` may be NULL. Do not
+ * cancel a thread (pthread_cancel) in a function of this library, because the locks that it holds
+ * would never be released.
+ *
+ * Objects. Whoever gets an object from a function gives it back with the function in this table.
+ * Each of these functions accepts NULL. "One": one thread at a time; different objects may be used
+ * at the same time. "Any": several threads may use the object at the same time; but giving back
+ * must be the last call.
+ *
+ *     object            made by                      given back by         threads
+ *     gw_client         gw_client_open               gw_client_close       any
+ *     gw_client         gw_task_client               never: the task does  any
+ *     gw_future         gw_submit, gw_map, ...       gw_future_release     any
+ *     gw_value          gw_i64, gw_future_get, ...   gw_value_unref        any, once it is complete
+ *     gw_graph          gw_graph_new                 gw_graph_free         one
+ *     gw_completions    gw_completions_new           gw_completions_free   one
+ *     gw_range_run      gw_map_range                 gw_range_close        any; gw_range_next one
+ *     gw_stream         gw_stream_open               gw_stream_close       one
+ *     gw_actor          gw_actor_new, gw_actor_find  gw_actor_free         any
+ *     gw_tunnel         gw_tunnel_open               gw_tunnel_close       one reads, one writes
+ *     gw_comm           gw_task_comm                 never: the task does  one; gw_comm_abort any
+ *     gw_comm           gw_comm_open_..., _split     gw_comm_close         one; gw_comm_abort any
+ *     gw_ddp            gw_ddp_open                  gw_ddp_close          one
+ *     gw_optimizer      gw_optimizer_new             gw_optimizer_free     one
+ *     gw_sampler        gw_sampler_new               gw_sampler_free       one
+ *     gw_checkpoint     gw_checkpoint_new, ..._read  gw_checkpoint_free    one
+ *     gw_error          the program                  needs nothing         one
+ *
+ * The words: an object that several holders count is unreffed (gw_value) or released (gw_future:
+ * the task then may end); a connection or a run is closed; memory of this process is freed.
+ * Functions that take values as arguments of a task take ownership of the values. All other
+ * parameters are borrowed until the function returns, unless its comment says more.
+ *
+ * After gw_client_close. Close the ranges, streams and tunnels of a client before the client. Its
+ * futures and actors stay valid: their calls fail with GW_ECLOSED, and they must still be given
+ * back. The client itself is gone.
+ *
+ * SIGTERM. The library sets no signal handlers in a program that opens clients, so SIGTERM ends the
+ * program unless it has a handler of its own. If a program ends without gw_client_close, its
+ * attached work is cancelled and its private cluster ends.
+ *
+ * Fork. Clients belong to the process that opened them. In the child of a fork, all calls on a
+ * client and its objects fail with GW_ECLOSED, and giving back has no effect on the cluster. A
+ * private cluster ends when no process holds its connection any more. The child calls exec or
+ * _exit soon.
  */
 #ifndef GANGWAY_GANGWAY_H
 #define GANGWAY_GANGWAY_H

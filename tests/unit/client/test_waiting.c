@@ -1,9 +1,13 @@
-/* Waiting for futures with a timeout, and through the descriptor for event loops. */
+/* Waiting for futures with a timeout, and through the descriptor for event loops; forks. */
 #include "tests/unit/client/fake_client.h"
 
 #include <gangway/gangway.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <uv.h>
 
 #define S(n) ((uint64_t)(n)*1000000000)
@@ -171,12 +175,81 @@ static void descriptor_is_readable_after_each_event_until_cleared(void **state)
         gw_future_release(future);
 }
 
+/* -- After a fork -------------------------------------------------------------------------------
+ */
+
+#define CHILD_CHECK(condition)                                                                     \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "line %d: %s\n", __LINE__, f->error.text);                             \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static void *wait_in_parent(void *future)
+{
+    (void)gw_future_wait(future, GW_FOREVER);
+    return NULL;
+}
+
+/* Another thread of the parent waits meanwhile, so that locks and conditions are in use. */
+static void calls_of_a_forked_child_fail_and_leave_the_parent_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *lasts, *ended, *future;
+    struct gw_completions *completions;
+    struct gw_value *value;
+    pthread_t thread;
+    size_t index;
+    int status;
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(gw_i64(7)), &ended, &f->error), 0);
+    assert_int_equal(gw_future_wait(ended, S(30)), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &lasts, &f->error), 0);
+    assert_int_equal(gw_completions_new(&lasts, 1, &completions), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_in_parent, lasts), 0);
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            alarm(60);
+            CHILD_CHECK(gw_submit(f->client, echo, NULL, GW_ARGS(), &future, &f->error) ==
+                        GW_ECLOSED);
+            CHILD_CHECK(strstr(f->error.text, "belongs to the parent of this process"));
+            CHILD_CHECK(gw_future_get(lasts, 0, &value, &f->error) == GW_ECLOSED);
+            CHILD_CHECK(strstr(f->error.text, "belongs to the parent of this process"));
+            CHILD_CHECK(gw_client_query(f->client, "counts", NULL, &value, &f->error) ==
+                        GW_ECLOSED);
+            CHILD_CHECK(gw_lock_acquire(f->client, "lock", GW_FOREVER, &f->error) == GW_ECLOSED);
+            CHILD_CHECK(gw_future_cancel(ended, false, &f->error) == 0); /* it has ended */
+            CHILD_CHECK(gw_future_retry(lasts, &f->error) == GW_ECLOSED);
+            CHILD_CHECK(gw_completions_next(completions, GW_FOREVER, &index) == 0);
+            gw_completions_free(completions);
+            gw_future_release(ended);
+            gw_future_release(lasts);
+            gw_client_close(f->client);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(gw_future_state(lasts), GW_PENDING);
+    assert_int_equal(gw_future_get(ended, 0, &value, &f->error), 0);
+    assert_list_of(value, 7);
+    assert_int_equal(gw_fake_scheduler_releases(f->fake), 0);
+    assert_int_equal(gw_future_cancel(lasts, false, &f->error), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    gw_completions_free(completions);
+    gw_future_release(ended);
+    gw_future_release(lasts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FAKE(get_and_gather_time_out_and_the_future_stays_usable),
         WITH_FAKE(uv_loop_drives_a_client_through_the_descriptor),
         WITH_FAKE(descriptor_is_readable_after_each_event_until_cleared),
+        WITH_FAKE(calls_of_a_forked_child_fail_and_leave_the_parent_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
