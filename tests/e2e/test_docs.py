@@ -178,6 +178,11 @@ class Docs(e2e.Case):
         for words in (words for part in shown for words in commands(part)):
             found += [f"{page}: gangway {' '.join(words)}: there is no {word}"
                       for word in self.wrong_words(words)]
+        for line, info, _ in blocks(text):
+            if not info or len(info) == 1 and info[0] not in ("sh", "console", "text"):
+                found.append(f"{page}:{line}: the kind of the block is missing: see test_docs.py")
+        found += [f"{page}: not in a block: {line}"
+                  for line in re.findall(r"^ {4}(gangway .*)", prose, re.M)]
         for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", prose):
             path = os.path.join(self.prefix, SHARE, os.path.dirname(page), link)
             if not os.path.exists(path):
