@@ -54,8 +54,8 @@ struct launch {
     int log;      /* file for its standard output and standard error */
 };
 
-/* Whether the path is an executable file. A folder can have the name "gangway" too, for example a
- * clone of this repository. */
+/* Returns true if the path is an executable file. A folder can have the name "gangway" too, for
+ * example a clone of this repository. */
 static bool executable(const char *path)
 {
     struct stat info;

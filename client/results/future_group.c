@@ -94,7 +94,7 @@ void gw_future_group_held(struct gw_client *client, const struct gw_msg_held *he
     group->own = held->own != 0;
 }
 
-/* Finds the first future of a row. Several futures may belong to one row. */
+/* Finds the first future of a task. Several futures may belong to one task. */
 static struct gw_future *find_row(struct gw_future_group *group, uint32_t row)
 {
     if (!group->rows)
@@ -185,7 +185,7 @@ no_memory:
                                 gw_value_slot_failure_new(GW_ENOMEM, 0, 0, "out of memory"));
 }
 
-/* Returns the group to which this row of the request belongs, or NULL. */
+/* Returns the group to which this task of the request belongs, or NULL. */
 static struct gw_future_group *find_group(struct gw_client *client, uint64_t request, uint32_t row)
 {
     uint64_t found;

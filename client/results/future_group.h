@@ -24,8 +24,8 @@ struct gw_future {
     bool released;
 };
 
-/* The futures of one submission, in one allocation, ordered by row. The group is freed with its
- * last future. */
+/* The futures of one submission, in one allocation, ordered by the index of their task. The group
+ * is freed with its last future. */
 struct gw_future_group {
     struct gw_client *client; /* referenced */
     uint64_t request;
@@ -66,7 +66,7 @@ void gw_future_group_set_rows(struct gw_future_group *group, const uint32_t *row
  * message, or until gw_client_prompt asks for it. The client's lock is held. */
 void gw_future_group_expect(struct gw_future_group *group, bool quiet);
 
-/* gw_future_group_done and gw_future_group_failed store results that have arrived. They skip rows
+/* gw_future_group_done and gw_future_group_failed store results that have arrived. They skip tasks
  * that no group of this client has. gw_future_group_fail_all fails pending futures because the
  * connection has ended: all of them, or only those that cannot be submitted again.
  * gw_future_group_fail_pending fails the pending futures of one group with an error. The client's
@@ -77,7 +77,7 @@ void gw_future_group_fail_all(struct gw_client *client, bool all);
 void gw_future_group_fail_pending(struct gw_future_group *group, const struct gw_error *error);
 
 /* gw_future_group_waits returns true if a future of the group is pending, or has a result that is
- * still in the cluster. gw_future_group_holds returns true if a future of this row is held. The
+ * still in the cluster. gw_future_group_holds returns true if a future of this task is held. The
  * client's lock is held. */
 bool gw_future_group_waits(const struct gw_future_group *group);
 bool gw_future_group_holds(struct gw_future_group *group, uint32_t row);

@@ -1,4 +1,4 @@
-/* The parts of a stream: finds the group of futures that belongs to a row. */
+/* The parts of a stream: finds the group of futures that belongs to a task. */
 #include "client/results/parts.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The parts of a stream: one group of futures for each graph that was added to the stream. An
- * arriving result finds its part by its row. The parts outlive the stream's handle while one of
- * their futures is held. */
+ * arriving result finds its part by the index of its task. The parts outlive the stream's handle
+ * while one of their futures is held. */
 #ifndef GW_CLIENT_PARTS_H
 #define GW_CLIENT_PARTS_H
 

@@ -78,7 +78,7 @@ int gw_resubmit_log_rename(struct gw_message *message, uint64_t **room);
  * held. */
 int gw_resubmit_log_say(const struct gw_resubmit_log *record, uint32_t life);
 
-/* gw_resubmit_log_targets calls on_row for each row that has a future, on the calling thread. */
+/* gw_resubmit_log_targets calls on_row for each task that has a future, on the calling thread. */
 void gw_resubmit_log_targets(const struct gw_resubmit_log *record,
                              void (*on_row)(uint32_t row, void *arg), void *arg);
 

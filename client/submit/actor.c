@@ -65,7 +65,7 @@ static struct gw_actor *handle_new(struct gw_client *client, uint64_t job, bool 
 /* -- Inline --------------------------------------------------------------------------------------
  */
 
-/* Runs the only row of a sealed graph on the actor and returns its future. `what` is GW_ACTOR_NEW
+/* Runs the only task of a sealed graph on the actor and returns its future. `what` is GW_ACTOR_NEW
  * or the actor that is called. */
 static int run_inline(struct gw_actor *actor, struct gw_graph_rows *rows, uint64_t what,
                       struct gw_future **future, struct gw_error *error)
@@ -250,7 +250,7 @@ void gw_actor_free(struct gw_actor *actor)
 /* -- Calling -------------------------------------------------------------------------------------
  */
 
-/* Scatters large arguments of the call, and adds its row to the actor's batch. */
+/* Scatters large arguments of the call, and adds its task to the actor's batch. */
 static int add_row(struct gw_actor *actor, struct gw_actor_batch_row *row,
                    struct gw_future **future, struct gw_error *error)
 {

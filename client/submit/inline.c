@@ -109,8 +109,8 @@ static struct gw_value *all_ranks(const struct outcome *outcome, uint32_t world)
     return list;
 }
 
-/* Collects the values that a row depends on in `deps`. If a dependency has failed, it sets the
- * failure of the row and returns false. */
+/* Collects the values that a task depends on in `deps`. If a dependency has failed, it sets the
+ * failure of the task and returns false. */
 static bool resolve(struct run *run, uint32_t row, struct gw_value **deps)
 {
     const struct gw_graph_rows *rows = run->rows;
@@ -211,7 +211,7 @@ static int run_row(struct run *run, uint32_t row, struct gw_error *error)
     return rc;
 }
 
-/* Copies the values and failures of the rows to the futures of the group. */
+/* Copies the values and failures of the tasks to the futures of the group. */
 static void settle(struct run *run, struct gw_future_group *group)
 {
     pthread_mutex_lock(&run->client->lock);

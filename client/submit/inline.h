@@ -13,7 +13,7 @@ int gw_inline_open(struct gw_client *client, struct gw_error *error);
 void gw_inline_close(struct gw_client *client);
 
 /* gw_inline_submit runs a sealed graph to its end. It returns a group of `target_count` futures,
- * which have ended, for the rows `target_rows` (ascending). If a task fails, its future and the
+ * which have ended, for the tasks `target_rows` (ascending). If a task fails, its future and the
  * tasks that depend on it fail; the submission succeeds. The submission fails with GW_ENOTSUP if
  * the graph has commands, names required workers, or has files for an actor or a gang, and with
  * GW_ENOMEM. */

@@ -137,7 +137,7 @@ static int copy(struct copying *copying, const uint8_t *at, bool top)
     return 0;
 }
 
-/* Copies the row's dependencies with data, or those without (GW_DEP_AFTER). Dependencies without
+/* Copies the task's dependencies with data, or those without (GW_DEP_AFTER). Dependencies without
  * data come last, because a reference in the arguments is an index among the dependencies with
  * data. */
 static int copy_deps(struct gw_large_args *spill, const struct gw_chunk_row *row, bool data)

@@ -17,10 +17,10 @@ struct gw_large_args {
     jobs; /* jobs of the scattered values; release them after the task has ended */
 };
 
-/* gw_large_args_init scatters the large values in a row's arguments (borrowed) and makes a row
- * whose arguments refer to them. It blocks. A large value that contains references is not scattered
- * itself; its large items are. The spill is valid also after a failure. gw_large_args_deinit frees
- * it. */
+/* gw_large_args_init scatters the large values in a task's arguments (borrowed) and makes a task
+ * whose arguments refer to them. It blocks. A large value that contains references is not
+ * scattered itself; its large items are. The spill is valid also after a failure.
+ * gw_large_args_deinit frees it. */
 int gw_large_args_init(struct gw_large_args *spill, struct gw_client *client,
                        const struct gw_chunk_row *row, struct gw_error *error);
 void gw_large_args_deinit(struct gw_large_args *spill);

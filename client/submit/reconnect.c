@@ -140,7 +140,7 @@ static void release_unheld(uint32_t row, void *arg)
         (void)gw_io_release(held->io, record->job, row);
 }
 
-/* Releases the rows that no future holds any more. Until now these results were kept, because
+/* Releases the tasks that no future holds any more. Until now these results were kept, because
  * submissions that follow take them. The client's lock is held. */
 static void release_all(const struct again *again, struct gw_resubmit_log *const *records,
                         size_t count)

@@ -145,7 +145,8 @@ static int number_of(struct gw_stream *stream, const struct gw_graph_spec *spec,
     return rc;
 }
 
-/* Columns of a graph that change because the graph's rows come after earlier rows of the stream. */
+/* Arrays of a graph ("columns") that change because the graph's tasks come after earlier tasks of
+ * the stream. */
 struct moved {
     uint32_t *spec; /* new number of each spec of the graph */
     uint64_t *dep_job;

@@ -53,9 +53,9 @@ int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *
 const char *gw_submission_named(const char *word);
 
 /* gw_submission_open registers the group of futures (GW_EINVAL: the name is not one line of text).
- * After it, call gw_submission_spec for each spec, gw_submission_row for each row in order, and
- * gw_submission_finish. gw_submission_finish blocks until the scheduler has accepted or refused the
- * whole job. It does not block for a plain call if a plain call was already accepted on this
+ * After it, call gw_submission_spec for each spec, gw_submission_row for each task in order, and
+ * gw_submission_finish. gw_submission_finish blocks until the scheduler has accepted or refused
+ * the whole job. It does not block for a plain call if a plain call was already accepted on this
  * connection. Always call gw_submission_close at the end. It takes an unfinished job back, and
  * leaves the group of an accepted job to the caller. */
 int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
@@ -76,7 +76,7 @@ int gw_submission_send_last(struct gw_submission *submission, struct gw_message 
  */
 int gw_submission_refused(struct gw_submission *submission, struct gw_error *error);
 
-/* gw_submission_flush sends the rows that were added so far. gw_submission_part does the same and
+/* gw_submission_flush sends the tasks that were added so far. gw_submission_part does the same and
  * marks the end of one graph of a stream. */
 int gw_submission_flush(struct gw_submission *submission, struct gw_error *error);
 int gw_submission_part(struct gw_submission *submission, struct gw_error *error);

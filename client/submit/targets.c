@@ -5,7 +5,7 @@
 
 enum {
     TARGETS_MAX = 1 << 30,
-    SPARSE = 16, /* if there are more rows than this for each target, comparing is faster than
+    SPARSE = 16, /* if there are more tasks than this for each target, comparing is faster than
                     counting */
 };
 

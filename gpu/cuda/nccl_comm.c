@@ -93,8 +93,9 @@ static int nccl_move(struct gw_nccl *self, enum gw_comm_verb verb, const struct 
     ncclResult_t launched = nccl_launch(self, verb, args, places);
     if (launched != ncclSuccess && launched != ncclInProgress)
         return gw_nccl_wait_failed(self, launched, error);
-    rc = gw_nccl_wait_event(self, NULL, error); /* NCCL may connect first: wait for that before
-                                                   anything else is put on the stream */
+    rc = gw_nccl_wait_event(self, NULL, error); /* the first call of NCCL may connect the ranks:
+                                                   wait for this before other work is put on the
+                                                   stream */
     if (rc < 0 || args->stream)
         return rc;
     rc = stream_await(self, error);

@@ -110,7 +110,8 @@ void gw_segment_unmap(struct gw_segment *segment, void *memory);
  * later ones are ignored. `code` is what operations return from then on. */
 struct gw_segment_fault {
     int code, cause, rank;
-    int unreached; /* 1 + the rank that `rank` could not reach; 0: the cause is another one */
+    int unreached; /* if `rank` could not reach another rank, 1 + the number of that rank; 0: the
+                      abort has another cause */
     const char *text;
 };
 void gw_segment_break(const struct gw_segment *segment, const struct gw_segment_fault *fault);

@@ -137,7 +137,8 @@ static int pull_part(struct run *run, const struct gw_ring_part *part)
     return 0;
 }
 
-/* Receives once. Returns 1 if bytes arrived, 0 if none, or an error. */
+/* Reads once from the connection to the previous host. Returns 1 if bytes arrived, 0 if none did,
+ * or an error. */
 static int pull(struct run *run)
 {
     const struct gw_ring_flow *flow = run->flow;

@@ -9,8 +9,9 @@
 
 #include <assert.h>
 
-/* Each successor in the list waits for this attempt. A successor that was sent to a runner is in
- * the same queue and batch as the attempt. */
+/* Checks an attempt's list of successors, which are attempts that need its result: each of them
+ * waits for this attempt, and a successor that was sent to a runner is in the same queue and batch
+ * as the attempt. */
 static void check_successors(const struct gw_attempt *run)
 {
     const struct gw_attempt_input *before = NULL;

@@ -27,7 +27,8 @@ struct deed {
     int (*run)(const struct request *request, struct gw_error *error);
 };
 
-/* A verb, with a list of what it does to each kind, which ends with a NULL kind. */
+/* A verb of `gangway sync`, with the list of what the verb does for each kind of object. The list
+ * ends with an entry whose kind is NULL. */
 struct verb {
     struct gw_options options;
     const struct deed *deeds;

@@ -48,8 +48,8 @@ int gw_cli_error(const struct gw_error *error);
 void gw_cli_called(const char *command);
 const char *gw_cli_session_name(void);
 
-/* gw_cli_connect is gw_client_open. If stderr is a terminal, it prints after two seconds that it
- * waits for the scheduler. */
+/* gw_cli_connect does the same as gw_client_open. If stderr is a terminal, it prints after two
+ * seconds that it waits for the scheduler. */
 int gw_cli_connect(const struct gw_client_options *options, struct gw_client **client,
                    struct gw_error *error);
 

@@ -94,7 +94,8 @@ void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt 
         tell_gang(sched, gang, &asked);
         return;
     }
-    /* The job may have been paused or resumed before all ranks of the gang had come back. */
+    /* After a restart of the scheduler, the job may have been paused or resumed before the workers
+     * of all ranks of the gang had reconnected. */
     if (gang->job->paused && (!known || !is_pause(asked.verb)))
         asked = (struct gw_asked){gang->id, GW_ASK_PAUSE, ""};
     else if (!gang->job->paused)

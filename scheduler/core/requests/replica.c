@@ -1,10 +1,11 @@
 /* Makes replicas of results on request of clients.
  *
- * Invariant: a replica that is being made is a holder that is not firm yet, and has an entry in
- * sched->replicas. It is removed together with that holder, with the object, and with its worker.
+ * Invariant: the worker that makes a replica is a holder of the object that is not firm yet (it
+ * does not have the bytes), and the replica has an entry in sched->replicas. It is removed
+ * together with that holder, with the object, and with its worker.
  *
- * A request is checked again whenever one of its replicas arrived or failed, or its job changed. So
- * a replica that is lost before the answer is made again, but a replica that is lost after the
+ * A request is checked again whenever one of its replicas arrived or failed, or its job changed.
+ * So a replica that is lost before the answer is made again, but a replica that is lost after the
  * answer is not.
  *
  * A holder of an object serves at most SERVED_AT_A_TIME replicas at once, so an object spreads to

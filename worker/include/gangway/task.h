@@ -6,8 +6,8 @@
  * returns. A runner has the environment and working directory that the submitting program had at
  * that time (see gw_function in graph.h), with GANGWAY_*, CUDA_VISIBLE_DEVICES and similar
  * variables set. If a task changes them (setenv, chdir), later tasks of that runner may see the
- * change. Output of threads or children that go on after the task has ended is shown as output of
- * the task that runs there then. */
+ * change. If threads or child processes of a task go on after its end, their output is shown as
+ * output of the task that the runner executes at that time. */
 #ifndef GANGWAY_TASK_H
 #define GANGWAY_TASK_H
 

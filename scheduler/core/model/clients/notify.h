@@ -18,7 +18,8 @@ struct gw_acknowledgement {
     gw_peer peer;
     uint32_t tasks;
     bool counted;
-    /* Answer to a submission: the job that has its key; 0: answer to another request. */
+    /* If this answers a submission with a key, the number of the job that has this key; 0: it
+     * answers another request. */
     uint64_t known_job;
 };
 

@@ -26,8 +26,8 @@ static struct gw_line *line_for(struct gw_actor *actor, struct gw_session *sessi
     return line;
 }
 
-/* Inserts a job into its line by age: a call that comes back is placed before younger ones, a new
- * call at the end. */
+/* Inserts a job into the list of its session's calls of an actor, which is ordered by age: a call
+ * that a worker returned comes before younger calls, and a new call comes last. */
 void gw_sched_actor_line_add(struct gw_job *job)
 {
     struct gw_line *line = line_for(job->calls_of, job->session);

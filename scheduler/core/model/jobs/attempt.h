@@ -41,8 +41,8 @@ void gw_sched_attempts_deinit(struct gw_sched *sched);
  */
 bool gw_sched_attempt_waits(const struct gw_attempt *attempt);
 
-/* gw_sched_attempt_slot returns the slot of a live attempt (of one of its ranks) at a worker, or
- * GW_NO_INDEX. */
+/* gw_sched_attempt_slot returns the index, in the table of attempts, of a live attempt at this
+ * worker (of a gang: of one of its ranks there), or GW_NO_INDEX. */
 uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                                uint64_t attempt, uint32_t rank);
 

@@ -19,7 +19,8 @@ struct gw_cancel {
                         NULL: nobody needs the task any more */
 };
 
-/* gw_sched_event_log_whole returns true if every fact of a job is logged. */
+/* gw_sched_event_log_whole returns true if the event log stores every event of a job, and not only
+ * the unusual ones. */
 static inline bool gw_sched_event_log_whole(const struct gw_job *job)
 {
     return job->tasks.count <= GW_LOGGED_TASKS_MAX && !job->calls_of &&

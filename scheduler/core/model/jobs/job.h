@@ -67,7 +67,8 @@ struct gw_job_rare {
     struct gw_map ran;                    /* row -> struct gw_ran * in the arena; see job_usage.h */
 };
 
-/* gw_job_rare returns the rare fields of a job for reading. They are empty if the job has none. */
+/* gw_job_rare returns the fields that only few jobs have (struct gw_job_rare), for reading. They
+ * are empty if the job has none. */
 static inline const struct gw_job_rare *gw_job_rare(const struct gw_job *job)
 {
     static const struct gw_job_rare nothing;

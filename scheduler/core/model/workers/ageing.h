@@ -18,7 +18,8 @@ void gw_sched_ageing_again(struct gw_sched *sched, struct gw_queue *queue);
 /* gw_sched_ageing_on_tick raises the queues that have waited for another period. */
 void gw_sched_ageing_on_tick(struct gw_sched *sched);
 
-/* gw_sched_ageing_deadline_ns returns when the next queue rises, or UINT64_MAX if none waits. */
+/* gw_sched_ageing_deadline_ns returns the time at which the priority of a waiting gang's queue
+ * rises next, or UINT64_MAX if no gang waits. */
 uint64_t gw_sched_ageing_deadline_ns(const struct gw_sched *sched);
 
 /* gw_sched_ageing_check asserts that the list holds all queues with waiting gangs, ordered by time.
