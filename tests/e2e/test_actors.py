@@ -23,7 +23,7 @@ class Actors(e2e.Case):
             with self.subTest(what=what):
                 self.check(what)
 
-    def test_actor_calls_run_in_order_inline(self):
+    def test_actor_calls_run_in_order_inside_the_client_process(self):
         self.check("order", env={"GANGWAY_INLINE": "1"})
 
     def test_actor_works_on_two_workers(self):

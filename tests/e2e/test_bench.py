@@ -27,7 +27,7 @@ class Bench(e2e.Case):
                if key not in MAY_LACK and not (figure and figure > 0)}
         self.assertEqual(bad, {})
 
-    def test_killed_runner_costs_only_time(self):
+    def test_killed_runner_delays_the_result_but_does_not_change_it(self):
         """The bench kills a runner while tasks wait, and checks every result."""
         figures = self.gangway_json("bench", "--quick", "--only", "noop_killed_tasks_per_s")
         self.assertEqual(list(figures), ["noop_killed_tasks_per_s"])

@@ -383,7 +383,7 @@ class CommandLine(e2e.Case):
             for verb in ("stop", "up", "down", "cancel", "restart"):
                 self.assertNotRegex(said, rf"(?:'|gangway ){verb}\b")
 
-    def test_habits_from_other_tools_work_or_are_answered(self):
+    def test_commands_typed_as_in_other_tools_work_or_get_a_hint(self):
         """What users of Slurm, kubectl, Docker, gh, torchrun, Ray and HyperQueue type: it works
         (exit code 0), or the error says what to type instead (2)."""
         self.up("--slots", "4")
@@ -740,7 +740,7 @@ class CommandLine(e2e.Case):
         self.assertEqual((tail.stdout.count("\n"), tail.stdout[-5:]), (4000000, "last\n"))
         self.assertEqual(tail.stderr, said.stderr)
 
-    def test_unusable_folders_are_reported_with_the_variable(self):
+    def test_error_of_an_unusable_folder_names_the_environment_variable(self):
         self.write("gangway", "a file")
         failed = self.gangway("new", os.path.join(self.dir, "gangway", "such"), rc=1)
         self.assertIn("gangway/such: Not a directory", failed.stderr)

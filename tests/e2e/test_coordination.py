@@ -24,10 +24,10 @@ class Coordination(e2e.Case):
     def test_queue_connects_producer_and_consumers_on_one_slot(self):
         self.subject("queue")
 
-    def test_events_wake_their_waiters(self):
+    def test_set_event_wakes_the_clients_that_wait_for_it(self):
         self.subject("events")
 
-    def test_variable_followers_see_the_latest_and_fences_grow(self):
+    def test_variable_readers_get_the_latest_value_and_lease_numbers_grow(self):
         self.subject("news")
 
     def test_misuse_of_sync_objects_is_refused(self):

@@ -156,7 +156,7 @@ class Story(e2e.Case):
         dot = self.gangway("graph", "1", "--dot").stdout
         self.assertIn(r'label="the \"best\" one\nfailed"', dot)
 
-    def test_graph_shows_running_tasks_like_jobs_and_tasks(self):
+    def test_graph_counts_running_tasks_as_the_listings_do(self):
         """The words are those of `jobs` and `tasks`."""
         self.up("--slots", "2")
         for limit, shown in ((["--limit", "1"], r"t-\* \(4 tasks\): 2 running, 2 "),

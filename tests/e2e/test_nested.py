@@ -34,7 +34,7 @@ class Nested(e2e.Case):
     def test_recursive_tasks_run_on_two_workers(self):
         self.subject("fib2")
 
-    def test_recursive_tasks_run_inline(self):
+    def test_recursive_tasks_run_inside_the_client_process(self):
         self.subject("fib", env={"GANGWAY_INLINE": "1"})
 
     def test_task_submits_a_thousand_tasks(self):
@@ -63,7 +63,7 @@ class Nested(e2e.Case):
         self.assert_gone(pids.values())
         self.assertNotEqual(process.wait(), 0, process.text)
 
-    def test_killed_parent_takes_its_child_along(self):
+    def test_killed_parent_task_ends_its_child_task(self):
         process, pids = self.start_family("killed")
         # A runner that dies under it uses one of its three attempts: each time its child ends,
         # too.

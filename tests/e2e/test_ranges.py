@@ -36,7 +36,7 @@ class Ranges(e2e.Case):
             with self.subTest(what=what):
                 self.check(what)
 
-    def test_ranges_work_inline(self):
+    def test_ranges_run_inside_the_client_process(self):
         for what in ("results", "alike", "map"):
             with self.subTest(what=what):
                 self.check(what, env={"GANGWAY_INLINE": "1"})

@@ -205,7 +205,7 @@ class Tunnels(e2e.Case):
                       self.gangway("get", job, "fifo", "-o", "here", rc=1).stderr)
         self.assertFalse(os.path.exists(os.path.join(here, "fifo")))
 
-    def test_get_leaves_out_odd_files_of_a_folder(self):
+    def test_get_leaves_out_devices_and_sockets_of_a_folder(self):
         """Special files are left out with a message; all other files are copied, whatever their
         names."""
         self.up("--slots", "1")

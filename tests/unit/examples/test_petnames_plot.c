@@ -85,7 +85,7 @@ static void plot_scales_lines_and_leaves_gaps_at_nan(void **state)
     assert_non_null(strstr(text, ">gap</text>"));
 }
 
-static void plot_colours_runs_by_family(void **state)
+static void plot_gives_the_runs_of_a_family_one_colour(void **state)
 {
     const double x[] = {0, 1}, y[] = {0, 1};
     struct pet_plot_series series[40];
@@ -140,7 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plot_scales_lines_and_leaves_gaps_at_nan),
-        cmocka_unit_test(plot_colours_runs_by_family),
+        cmocka_unit_test(plot_gives_the_runs_of_a_family_one_colour),
         cmocka_unit_test(plot_escapes_text_and_accepts_odd_series),
         cmocka_unit_test(unwritable_plot_file_is_reported),
     };

@@ -247,7 +247,7 @@ static int told_epoch(void *user, const struct pet_train_progress *progress)
     return 0;
 }
 
-static void training_calls_back_each_step_and_epoch(void **state)
+static void training_calls_the_callback_at_each_step_and_epoch(void **state)
 {
     struct gw_comm *comm = open_alone();
     struct told told = {0};
@@ -329,7 +329,7 @@ int main(void)
         cmocka_unit_test(training_on_four_ranks_matches_a_single_rank),
         cmocka_unit_test(skipped_reduction_makes_the_ranks_differ),
         cmocka_unit_test(restored_training_continues_with_equal_results),
-        cmocka_unit_test(training_calls_back_each_step_and_epoch),
+        cmocka_unit_test(training_calls_the_callback_at_each_step_and_epoch),
         cmocka_unit_test(training_refuses_invalid_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,7 @@ static void link_writes_once_per_loop_turn(void **state)
     gw_buffer_deinit(&one);
 }
 
-static void held_message_leaves_with_the_next_message(void **state)
+static void delayed_message_is_sent_with_the_next_message(void **state)
 {
     uv_loop_t loop;
     struct end a = {0};
@@ -573,7 +573,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closing_a_link_flushes_queued_messages),
         cmocka_unit_test(link_writes_once_per_loop_turn),
-        cmocka_unit_test(held_message_leaves_with_the_next_message),
+        cmocka_unit_test(delayed_message_is_sent_with_the_next_message),
         cmocka_unit_test(message_from_a_prepare_callback_is_sent),
         cmocka_unit_test(message_is_forwarded_across_three_hops),
         cmocka_unit_test(closing_in_a_callback_drops_later_messages),

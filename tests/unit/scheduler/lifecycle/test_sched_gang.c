@@ -511,7 +511,7 @@ static void lose(struct world *w, int number)
     add_worker(w, number + 1, 2, "a");
 }
 
-static void worker_that_fails_a_gang_is_quarantined_ever_longer(void **state)
+static void quarantine_of_a_worker_grows_with_each_failed_gang(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -654,7 +654,7 @@ int main(void)
         cmocka_unit_test(worker_told_to_end_counts_against_no_budget),
         cmocka_unit_test(function_gang_is_limited_to_128_ranks),
         cmocka_unit_test(gang_without_a_budget_fails_at_the_first_loss),
-        cmocka_unit_test(worker_that_fails_a_gang_is_quarantined_ever_longer),
+        cmocka_unit_test(quarantine_of_a_worker_grows_with_each_failed_gang),
         cmocka_unit_test(other_workers_take_ranks_during_a_quarantine),
         cmocka_unit_test(worker_that_cannot_write_files_gets_no_tasks_with_files),
         cmocka_unit_test(gang_with_files_resets_the_file_quarantine),

@@ -292,7 +292,7 @@ static void adopted_gang_with_lost_start_fact_is_counted(void **state)
 }
 
 /* Its checkpoints are at the workers where it runs, although the fact of its start was lost. */
-static void adopted_command_gang_gets_a_checkpoint_home(void **state)
+static void adopted_command_gang_gets_a_worker_for_its_checkpoint(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -551,7 +551,7 @@ int main(void)
         cmocka_unit_test(started_gang_counts_once_across_restarts),
         cmocka_unit_test(adopted_gang_counts_as_a_single_attempt),
         cmocka_unit_test(adopted_gang_with_lost_start_fact_is_counted),
-        cmocka_unit_test(adopted_command_gang_gets_a_checkpoint_home),
+        cmocka_unit_test(adopted_command_gang_gets_a_worker_for_its_checkpoint),
         cmocka_unit_test(event_log_reports_adopted_ranks),
         cmocka_unit_test(gang_waits_for_its_full_size_after_each_restart),
         cmocka_unit_test(partly_reported_gang_failure_counts_once),

@@ -34,7 +34,7 @@ static void goes_on_for(struct world *w, uint64_t request, uint64_t attempt)
     assert_int_equal(gw_col64_at(done->request, 0), request);
 }
 
-static void cancelling_a_memoized_task_leaves_its_twin_running(void **state)
+static void cancelling_a_pure_task_leaves_an_equal_task_running(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -46,7 +46,7 @@ static void cancelling_a_memoized_task_leaves_its_twin_running(void **state)
 
 /* Seed 3276 of 6abf340: a failed task is shared with no later task, but still with the twin that
  * shared it before. */
-static void cancelling_leaves_a_retried_twin_running(void **state)
+static void cancelling_leaves_a_retried_equal_task_running(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -120,8 +120,8 @@ static void different_commands_are_not_memoized_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cancelling_a_memoized_task_leaves_its_twin_running),
-        cmocka_unit_test(cancelling_leaves_a_retried_twin_running),
+        cmocka_unit_test(cancelling_a_pure_task_leaves_an_equal_task_running),
+        cmocka_unit_test(cancelling_leaves_a_retried_equal_task_running),
         cmocka_unit_test(different_functions_are_not_memoized_together),
         cmocka_unit_test(different_commands_are_not_memoized_together),
     };

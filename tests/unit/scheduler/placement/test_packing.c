@@ -92,7 +92,7 @@ static void named_places_number_the_ranks_in_their_order(void **state)
 
 /* Of two workers on a host, the worker with the fewest spare slots takes the place; a worker
  * that is named by another place never does. */
-static void each_named_place_is_taken_by_a_single_worker(void **state)
+static void ranks_of_a_named_place_run_on_a_single_worker(void **state)
 {
     struct world *w = new_world();
     uint32_t ranks[HOSTS];
@@ -138,7 +138,7 @@ static void refused(struct gw_msg_spec spec, const char *words)
     free_world(w);
 }
 
-static void place_error_counts_only_a_single_worker_of_a_name(void **state)
+static void rank_layout_error_counts_one_worker_of_each_name(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -205,9 +205,9 @@ int main(void)
         cmocka_unit_test(spread_gang_uses_many_workers_evenly),
         cmocka_unit_test(ranks_per_node_places_equal_counts),
         cmocka_unit_test(named_places_number_the_ranks_in_their_order),
-        cmocka_unit_test(each_named_place_is_taken_by_a_single_worker),
+        cmocka_unit_test(ranks_of_a_named_place_run_on_a_single_worker),
         cmocka_unit_test(named_places_are_reserved_until_all_ranks_fit),
-        cmocka_unit_test(place_error_counts_only_a_single_worker_of_a_name),
+        cmocka_unit_test(rank_layout_error_counts_one_worker_of_each_name),
         cmocka_unit_test(impossible_layouts_are_refused_with_the_reason),
         cmocka_unit_test(whole_nodes_are_reserved_until_they_are_free),
     };

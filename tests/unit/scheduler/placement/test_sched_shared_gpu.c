@@ -76,7 +76,7 @@ static void shared_gpu_counts_once_if_a_worker_is_disconnected(void **state)
 
 /* Two workers of a host have the same name; both lose their connection, and the worker without
  * the GPU returns first. */
-static void returning_worker_is_not_mistaken_for_its_namesake(void **state)
+static void returning_worker_is_not_mistaken_for_another_of_the_same_name(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -143,7 +143,7 @@ int main(void)
         cmocka_unit_test(gpu_offered_by_two_workers_is_assigned_once),
         cmocka_unit_test(shared_gpu_stays_unused_while_a_lost_worker_may_use_it),
         cmocka_unit_test(shared_gpu_counts_once_if_a_worker_is_disconnected),
-        cmocka_unit_test(returning_worker_is_not_mistaken_for_its_namesake),
+        cmocka_unit_test(returning_worker_is_not_mistaken_for_another_of_the_same_name),
         cmocka_unit_test(returning_worker_gets_its_idle_gpu_back),
         cmocka_unit_test(worker_that_runs_a_task_on_a_shared_gpu_owns_it),
         cmocka_unit_test(gpu_drained_by_two_workers_counts_once),

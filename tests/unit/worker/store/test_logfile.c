@@ -185,7 +185,7 @@ static void log_folder_is_created_again_after_removal(void **state)
 
 /* Output beyond the limit leaves a hole of the same length: the reader learns of it, and no
  * message carries its zeros. */
-static void hole_in_a_log_is_reported_to_its_reader(void **state)
+static void missing_part_of_a_log_is_reported_to_its_reader(void **state)
 {
     char tail[GW_TAIL_BYTES], block[4096];
     uint64_t at, end;
@@ -214,7 +214,7 @@ int main(void)
         cmocka_unit_test(append_writes_only_to_existing_files),
         cmocka_unit_test(latest_attempt_is_found_by_file_name),
         cmocka_unit_test(log_folder_is_created_again_after_removal),
-        cmocka_unit_test(hole_in_a_log_is_reported_to_its_reader),
+        cmocka_unit_test(missing_part_of_a_log_is_reported_to_its_reader),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -254,7 +254,7 @@ static void assert_there(uint64_t from, uint64_t end)
     }
 }
 
-static void held_process_is_paced_by_its_reader(void **state)
+static void process_with_held_output_waits_for_its_reader(void **state)
 {
     enum { LIMIT = 1 << 20, ROUNDS = 6 };
     uint64_t bytes = 0, read = 0;
@@ -276,7 +276,7 @@ static void held_process_is_paced_by_its_reader(void **state)
     assert_true(status.st_blocks * 512 < LIMIT + GW_HELD_BYTES + (1 << 20));
 }
 
-static void held_process_continues_if_its_reader_disconnects(void **state)
+static void process_with_held_output_continues_if_its_reader_disconnects(void **state)
 {
     (void)state;
     open_held(1 << 20);
@@ -305,9 +305,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(capture_beyond_its_limit_is_omitted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_capture_retains_its_start_and_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(held_process_is_paced_by_its_reader, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(held_process_continues_if_its_reader_disconnects, set_up,
+        cmocka_unit_test_setup_teardown(process_with_held_output_waits_for_its_reader, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            process_with_held_output_continues_if_its_reader_disconnects, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
