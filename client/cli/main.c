@@ -114,7 +114,7 @@ static int help(int argc, char **argv)
     bool man = false;
     const struct gw_option table[] = {
         {"man", 0, GW_OPTION_FLAG, &man, NULL,
-         "print the manual page, of COMMAND if given, for `man -l -`"},
+         "print the manual page, of COMMAND if given, for\n`man -l -`"},
         {0},
     };
     const struct gw_options options = {

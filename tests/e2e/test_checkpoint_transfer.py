@@ -632,7 +632,7 @@ class Brought(e2e.Case):
         self.assertIn("the name of a folder", self.gangway("submit", "--checkpoint-dir", "", "--",
                                                        "true", rc=2).stderr)
         self.up("--slots", "1")
-        self.assertIn("a PATH, or --checkpoint", self.gangway("get", "1", rc=2).stderr)
+        self.assertIn("what to fetch of 1, or --checkpoint", self.gangway("get", "1", rc=2).stderr)
 
 
 class BroughtFromHosts(Machines):
