@@ -6,7 +6,7 @@
  * can fill this process's memory. The supervisor ends the processes that the program leaves. */
 #include "worker/companion/companion.h"
 
-#include "graph/base/search.h"
+#include "graph/base/exec_search.h"
 #include "graph/wire/console.h"
 
 #include <errno.h>
@@ -139,7 +139,7 @@ static int start(struct companion *companion, char **argv)
     if (got == sizeof why) {
         (void)waitpid(companion->child, NULL, 0);
         companion->refused = true;
-        errno = gw_search_refusal(argv[0], getenv("PATH"), why);
+        errno = gw_exec_search_refusal(argv[0], getenv("PATH"), why);
         return -1;
     }
     companion->in = ours[0];

@@ -5,7 +5,7 @@
  * ends in exec or _exit. The parent is suspended until then. */
 #include "worker/supervisor/spawn.h"
 
-#include "graph/base/search.h"
+#include "graph/base/exec_search.h"
 #include "graph/wire/codec.h"
 #include "worker/supervisor/cpus.h"
 
@@ -224,7 +224,7 @@ int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error
                           "cannot start %s: the command has no argv[0], the name of the program",
                           options->message->path);
     const char *path = *options->message->path || rc < 0 ? options->message->path : argv.items[0];
-    if (rc == 0 && !(paths = gw_search_new(path, find_path(env.items))))
+    if (rc == 0 && !(paths = gw_exec_search_new(path, find_path(env.items))))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0) {
         struct gw_cpus cpus;

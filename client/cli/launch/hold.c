@@ -3,7 +3,7 @@
  * not forwarded. */
 #include "client/cli/launch/hold.h"
 
-#include "graph/base/search.h"
+#include "graph/base/exec_search.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ int gw_hold_run(char *const *argv, int *exit_code, struct gw_error *error)
         continue; /* drop signals that arrived when the command ended: they were for the command */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (pid > 0 && read(said[0], &code, sizeof code) == sizeof code) {
-        code = gw_search_refusal(argv[0], getenv("PATH"), code);
+        code = gw_exec_search_refusal(argv[0], getenv("PATH"), code);
         *exit_code = code == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
         fprintf(stderr, "gangway: %s: %s\n", argv[0], strerror(code));
     }

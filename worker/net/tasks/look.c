@@ -2,11 +2,11 @@
  * may be on a network file system.
  *
  * Invariant: the check looks at the same files as exec would, in the same order
- * (graph/base/search.h), relative to the folder in which the program will run. */
+ * (graph/base/exec_search.h), relative to the folder in which the program will run. */
 #include "worker/net/tasks/look.h"
 
+#include "graph/base/exec_search.h"
 #include "graph/base/must.h"
-#include "graph/base/search.h"
 #include "graph/wire/codec.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
@@ -108,7 +108,8 @@ static int look_at(const struct look *look, struct gw_error *error)
             spawn->cwd, errno == ENOENT ? "no such folder" : strerror(errno));
     int rc =
         spawn->env.size ? gw_codec_decode(spawn->env.data, spawn->env.size, NULL, &env, error) : 0;
-    char **candidates = rc < 0 ? NULL : gw_search_new(spawn->path, env ? find_path(env) : NULL);
+    char **candidates =
+        rc < 0 ? NULL : gw_exec_search_new(spawn->path, env ? find_path(env) : NULL);
     if (rc == 0 && !candidates)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     int why = rc == 0 ? find_program(folder, !strchr(spawn->path, '/'), candidates, &found) : 0;

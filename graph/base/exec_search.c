@@ -1,6 +1,6 @@
 /* Lists the files that a search in PATH tries. The list is one allocation: first the pointers, then
  * the texts. */
-#include "graph/base/search.h"
+#include "graph/base/exec_search.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-char **gw_search_new(const char *name, const char *path)
+char **gw_exec_search_new(const char *name, const char *path)
 {
     const char *usual = "/usr/local/bin:/usr/bin:/bin";
     const char *search = strchr(name, '/') ? NULL : path ? path : usual;
@@ -33,9 +33,9 @@ char **gw_search_new(const char *name, const char *path)
     return list;
 }
 
-int gw_search_refusal(const char *name, const char *path, int why)
+int gw_exec_search_refusal(const char *name, const char *path, int why)
 {
-    char **list = why == EACCES && !strchr(name, '/') ? gw_search_new(name, path) : NULL;
+    char **list = why == EACCES && !strchr(name, '/') ? gw_exec_search_new(name, path) : NULL;
     int refusal = list ? ENOENT : why;
     for (char **one = list; one && *one; one++)
         if (access(*one, F_OK) == 0)
