@@ -68,6 +68,7 @@
 #include <gangway/range.h>
 #include <gangway/replica.h>
 #include <gangway/sampler.h>
+#include <gangway/search.h>
 #include <gangway/stream.h>
 #include <gangway/task.h>
 #include <gangway/tunnel.h>

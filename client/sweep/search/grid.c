@@ -1,0 +1,77 @@
+/* Steps through the grid like an odometer. A parameter that a point lacks stays at its first cell,
+ * so that no point comes twice. */
+#include "client/sweep/search/grid.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "client/sweep/search/point.h"
+
+#define CELLS_MAX 4294967296.0
+
+static void write_point(const struct gw_search *search, double *point)
+{
+    const struct gw_space *space = search->space;
+    for (size_t i = 0; i < space->params.count; i++)
+        point[i] = gw_space_has(space, point, i)
+                       ? gw_param_cell(&space->params.items[i], search->cells[i])
+                       : NAN;
+}
+
+/* Goes to the next cell, with the present one in `point`. */
+static void advance(struct gw_search *search, const double *point)
+{
+    for (size_t i = search->space->params.count; i-- > 0;) {
+        const uint64_t cells = gw_param_cells(&search->space->params.items[i]);
+        if (!isnan(point[i]) && ++search->cells[i] < cells)
+            return;
+        search->cells[i] = 0;
+    }
+    search->grid_ended = true;
+}
+
+bool gw_grid_take(struct gw_search *search, double *point)
+{
+    while (!search->grid_ended) {
+        write_point(search, point);
+        const bool admitted = gw_point_admits(search->space, point);
+        advance(search, point);
+        if (admitted)
+            return true;
+    }
+    return false;
+}
+
+int gw_grid_begin(struct gw_search *search, struct gw_error *error)
+{
+    const struct gw_space *space = search->space;
+    double cells = 1;
+    for (size_t i = 0; i < space->params.count; i++) {
+        const struct gw_param *param = &space->params.items[i];
+        const uint64_t count = gw_param_cells(param);
+        if (count == 0)
+            return gw_error_set(error, GW_EINVAL,
+                                "parameter %s: a grid needs values that can be counted: write a "
+                                "choice, or a range with a step",
+                                param->name);
+        cells *= (double)count;
+    }
+    if (cells > CELLS_MAX)
+        return gw_error_set(error, GW_ELIMIT,
+                            "the grid has %.3g cells, at most 2^32: use fewer values or another "
+                            "method",
+                            cells);
+    search->cells = calloc(space->params.count, sizeof *search->cells);
+    double *point = calloc(space->params.count, sizeof *point);
+    const bool memory = search->cells && point;
+    const bool any = memory && gw_grid_take(search, point);
+    for (size_t i = 0; memory && i < space->params.count; i++)
+        search->cells[i] = 0;
+    search->grid_ended = false;
+    free(point);
+    if (!memory)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    return any ? 0
+               : gw_error_set(error, GW_EINVAL,
+                              "no point of the grid meets the constraints: loosen one");
+}
