@@ -6,7 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FULL_WEIGHTS = 25 };
+enum {
+    FULL_WEIGHTS = 25,
+    FAR = 9, /* beyond so many sigmas a kernel adds less than 1e-17, which the prior exceeds */
+};
 
 static double normal_cdf(double z)
 {
@@ -203,9 +206,11 @@ double gw_parzen_log_density(const struct gw_parzen *parzen, double x)
     for (size_t i = 0; i < parzen->count; i++) {
         const double mu = parzen->mus[i], sigma = parzen->sigmas[i], z = (left - mu) / sigma;
         const double weight = parzen->weights[i] / parzen->masses[i];
+        if (z > FAR || right < mu - FAR * sigma)
+            continue;
         if (parzen->half > 0)
             sum += weight * normal_mass(z, (right - mu) / sigma);
-        else if (fabs(z) < 38) /* beyond, exp gives 0 */
+        else
             sum += weight / sigma * exp(-.5 * z * z);
     }
     return log(sum); /* the prior makes it positive */
