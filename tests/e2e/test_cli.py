@@ -55,7 +55,7 @@ class CommandLine(e2e.Case):
                               check=True).stderr.splitlines()
         self.assertIn(b"command", logs[0])
         self.assertEqual(logs[1], b"caf\351: \033[2J")  # its own output is unchanged
-        self.assertIn("caf\ufffd: ?[2J", self.gangway_json("explain", job)["text"])
+        self.assertIn("caf\ufffd: ?[2J", self.gangway_json("explain", job)["reason"])
         self.assertEqual(self.gangway_json("logs", job)["text"], "caf\ufffd: \033[2J")
         self.assertIn("caf\ufffd", json.dumps(self.gangway_json("tasks", job), ensure_ascii=False))
 

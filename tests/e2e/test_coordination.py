@@ -63,7 +63,7 @@ class Coordination(e2e.Case):
         ]
         for i, text in enumerate(wanted, 1):
             # Its request bypasses its worker, which yields the slots: either may arrive first.
-            self.wait_said(f"{text}.*its slots are yielded meanwhile", "explain", f"{i}/0")
+            self.wait_said(f"(?s){text}.*its slots are yielded meanwhile", "explain", f"{i}/0")
         process.kill()
         process.wait()
 

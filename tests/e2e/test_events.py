@@ -69,8 +69,8 @@ class Story(e2e.Case):
                       "first (task 0 of job 1), on", said)
         self.assertIn("bad luck", said)
         said = self.gangway("explain", "last").stdout
-        self.assertIn("3 of 3 tasks failed, 2 of them without running, because of other tasks; the "
-                      "cause: first (task 0 of job 1), on", said)
+        self.assertIn("3 of 3 tasks failed, 2 of them without running, because of other tasks\n"
+                      "  the cause: first (task 0 of job 1), on", said)
 
     def test_retry_reruns_failed_tasks_and_their_successors(self):
         """Failed tasks and the tasks that never ran because of them run again; done tasks do
@@ -125,7 +125,8 @@ class Story(e2e.Case):
         self.assertEqual(done, [0])
         self.assert_told("1/2", "submitted", "placed", "attempt ended", "failed")
         said = self.gangway("explain", "1").stdout
-        self.assertIn("1 of 3 tasks are done, 2 failed; the first that failed: many (task 1", said)
+        self.assertIn("1 of 3 tasks are done, 2 failed\n  the first that failed: "
+                      "many (task 1", said)
         self.assertIn("many (task 2): failed", self.gangway("events", "1").stdout)
 
     def test_graph_shows_tasks_edges_and_groups(self):

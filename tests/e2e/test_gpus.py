@@ -62,7 +62,7 @@ class Gpus(e2e.Case):
         for _ in parts:
             self.assertEqual(self.said.next().split(" ")[1], "GPU-c")
         waits = self.submit("late", "--gpus", "1")
-        self.assertIn("1 GPU; ", self.gangway("explain", waits).stdout)
+        self.assertIn("1 GPU\n  ", self.gangway("explain", waits).stdout)
         gpus = self.gpus()
         self.assertEqual([gpus[uuid]["state"] for uuid in GPUS],
                          ["used", "used", "shared", "used"])
@@ -295,7 +295,7 @@ class Twins(e2e.Case):
             last = self.gangway("submit", "-d", "--gpus", "1", "--", "sh", "-c", script, "sh",
                                 go).stdout.strip()
         self.assertEqual(sorted([said.next(), said.next()]), ["GPU-a", "GPU-b"])
-        self.assertIn("0 of 2 GPUs;", self.gangway("explain", last).stdout)
+        self.assertIn("0 of 2 GPUs\n", self.gangway("explain", last).stdout)
         refused = self.gangway("submit", "--on", "second", "--gpus", "1", "--", "true", rc=2)
         self.assertIn("GPU", refused.stderr)
         with open(go, "w", encoding="utf-8") as fifo:

@@ -15,7 +15,7 @@ class Options(e2e.Case):
         waits = ["submit", "-d", "--resources", "license=1", "--"]
         first = self.gangway(*waits, "sh", "-c", f"cat {held}").stdout.strip()
         second = self.gangway(*waits, "true").stdout.strip()
-        self.assertIn("it needs 1 free slot, 1 of license; 3 of 4 slots are free",
+        self.assertIn("it needs 1 free slot, 1 of license\n  3 of 4 slots are free",
                       self.gangway("explain", second).stdout)
         worker = next(w for w in self.gangway_json("worker", "list") if w["resources"])
         self.assertEqual(worker["name"], "worker-1")

@@ -154,9 +154,36 @@ class Explained(e2e.Case):
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("pause", "1")
         said = self.gangway("explain", "1").stdout
-        self.assertRegex(said, "at worker-1 .*; it runs to its end, although its job is paused, ")
+        self.assertRegex(said, "at worker-1 .*\n  it runs to its end, although its job is paused, ")
         self.gangway("resume", "1")
         self.assertNotIn("paused", self.gangway("explain", "1").stdout)
+
+    def test_explain_prints_a_reason_and_one_fact_a_line_with_a_code(self):
+        """A program finds the reason by its code; a text with the separator stays whole."""
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--name", "hold; on", "--", "tail", "-f", "/dev/null")
+        self.gangway("submit", "-d", "--name", "second", "--", "sh", "-c",
+                     "echo 'a; b' >&2; exit 3")
+        self.gangway("submit", "-d", "--after", "2", "--", "true")
+        self.assertEqual(self.gangway("explain", "2").stdout,
+                         "second (task 0 of job 2): it needs 1 free slot\n"
+                         "  0 of 1 slots are free\n"
+                         "  job 1 (hold; on) has 1 task at workers\n")
+        code = lambda job: self.gangway_json("explain", job)["code"]
+        self.assertEqual([code("1"), code("2"), code("3")],
+                         ["running", "resources", "other_jobs"])
+        self.assertIn("hold; on (task", self.gangway_json("explain", "1")["reason"])
+        self.gangway("pause", "2")
+        self.assertEqual(code("2"), "paused")
+        self.gangway("resume", "2")
+        self.gangway("cancel", "1")
+        self.gangway("wait", "2", rc=3)
+        self.gangway("wait", "3", rc=None)
+        self.assertEqual([code("1"), code("2"), code("3")],
+                         ["cancelled", "failed", "failed"])
+        failed = self.gangway_json("explain", "2")
+        self.assertIn("a; b", failed["reason"])
+        self.assertEqual(failed["facts"], [])
 
     def test_explain_uses_the_singular_for_one_rank(self):
         self.up("--slots", "1")
@@ -348,7 +375,7 @@ class Tables(e2e.Case):
         lines = self.lines(40, "explain", "2")
         self.assertGreater(len(lines), 2)
         self.assertEqual([line for line in lines if len(line) > 40], [])
-        self.assertEqual(" ".join(lines), said.strip())
+        self.assertEqual(" ".join(lines).split(), said.split())
 
     def test_waiting_notices_are_wrapped_at_words(self):
         self.up("--slots", "1")

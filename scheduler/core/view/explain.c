@@ -17,8 +17,10 @@ static void explain_gang(const struct gw_gang_attempt *gang, uint32_t tries, str
     gw_text_say(text, "its gang of %u ranks is %s (attempt %u): %u rank%s started, %u %s not ended",
                 gang->count, gw_sm_name(&gw_sched_gang_sm, gang->state), tries, gang->ready,
                 gang->ready == 1 ? " has" : "s have", gang->live, gang->live == 1 ? "has" : "have");
-    if (gang->state == GW_GANG_ENDING && gang->cause.text && *gang->cause.text)
-        gw_text_say(text, "; it ends because of this: %s", gang->cause.text);
+    if (gang->state == GW_GANG_ENDING && gang->cause.text && *gang->cause.text) {
+        gw_text_say(text, "; it ends because of this: ");
+        gw_sched_explain_wait_quote(text, gang->cause.text);
+    }
 }
 
 /* Mentions a prolog if the command has one. The scheduler cannot see when the prolog ends, because
@@ -66,8 +68,8 @@ static bool is_in_line(const struct gw_sched *sched, const struct gw_job *job, u
     return !runs;
 }
 
-static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                           struct gw_text *text)
+static const char *explain_placed(const struct gw_sched *sched, const struct gw_job *job,
+                                  uint32_t row, struct gw_text *text)
 {
     const struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     char where[GW_WORKER_NAME_MAX];
@@ -79,7 +81,8 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         gw_text_say(text, "it is at %s, attempt %u",
                     gw_sched_worker_where(sched, job->tasks.worker[row], where),
                     job->tasks.charges[row].tries);
-    if (is_in_line(sched, job, row))
+    const bool in_line = is_in_line(sched, job, row);
+    if (in_line)
         gw_text_say(text, ", queued behind tasks that run there");
     gw_sched_gpu_tell_clearing(sched, job, row, text);
     gw_sched_explain_wait_preferred(sched, job->specs.items[job->tasks.spec[row]].shape, text);
@@ -109,30 +112,43 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     if (job->tasks.state[row] == GW_TASK_PIPELINED)
         gw_text_say(text, ", queued behind %u task%s that it depends on", job->tasks.waiting[row],
                     job->tasks.waiting[row] == 1 ? "" : "s");
-    if (job->progress && job->progress->index == row)
-        gw_text_say(text, "; it says: %.0f%% %s", job->progress->fraction * 100,
-                    job->progress->text);
+    if (job->progress && job->progress->index == row) {
+        gw_text_say(text, "; it says: %.0f%% ", job->progress->fraction * 100);
+        gw_sched_explain_wait_quote(text, job->progress->text);
+    }
     if (job->actor)
         gw_text_say(text, "; the actor is %s and has %u call%s at its worker",
                     gw_sm_name(&gw_sched_actor_sm, job->actor->state), job->actor->placed,
                     job->actor->placed == 1 ? "" : "s");
+    return job->tasks.state[row] == GW_TASK_CANCELLING             ? "cancelling"
+           : in_line || job->tasks.state[row] == GW_TASK_PIPELINED ? "queued_at_worker"
+           : gang && gang->state == GW_GANG_ENDING                 ? "gang_ending"
+                                                                   : "running";
 }
 
 /* Explains a task of a range that has no row: the row was not created yet, or was already given
  * back. */
-static void explain_rowless(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                            struct gw_text *text)
+static const char *explain_rowless(const struct gw_sched *sched, const struct gw_job *job,
+                                   uint32_t row, struct gw_text *text)
 {
     uint32_t state = gw_sched_range_row_state(job, row);
     const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
-    if (state == GW_TASK_WAITING && job->paused)
+    const char *name = gw_sm_name(&gw_sched_task_sm, state);
+    if (state == GW_TASK_WAITING && job->paused) {
         gw_sched_explain_wait_paused(sched, job, text);
-    else if (state == GW_TASK_WAITING)
+        return "paused";
+    }
+    if (state == GW_TASK_WAITING) {
         gw_text_say(text, "its turn has not come: earlier tasks of its job go first");
-    else if (failure && *failure->text)
-        gw_text_say(text, "%s: %s", gw_sm_name(&gw_sched_task_sm, state), failure->text);
-    else
-        gw_text_say(text, "it is %s", gw_sm_name(&gw_sched_task_sm, state));
+        return "earlier_tasks";
+    }
+    if (failure && *failure->text) {
+        gw_text_say(text, "%s: ", name);
+        gw_sched_explain_wait_quote(text, failure->text);
+    } else {
+        gw_text_say(text, "it is %s", name);
+    }
+    return name;
 }
 
 /* Formats a number with a comma between groups of three digits, as in "37,123". */
@@ -150,8 +166,14 @@ static const char *grouped(uint32_t number, char text[static 16])
     return text;
 }
 
-void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                            char *to, size_t text_bytes)
+/* Returns the reason of a job that has ended. */
+static const char *ended_as(const struct gw_job *job)
+{
+    return job->failed ? "failed" : job->cancelled_tasks ? "cancelled" : "done";
+}
+
+const char *gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                   char *to, size_t text_bytes)
 {
     struct gw_text text = {to, text_bytes, 0};
     char done[16], all[16], other[16];
@@ -164,16 +186,19 @@ void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, ui
         gw_text_say(&text, ", %s were cancelled", grouped(job->cancelled_tasks, other));
     if (job->placed)
         gw_text_say(&text, ", %s are at workers", grouped(job->placed, other));
-    if (job->failed && job->first_failure)
-        gw_text_say(&text, "; the first that failed: %s", job->first_failure->text);
+    if (job->failed && job->first_failure) {
+        gw_text_say(&text, "; the first that failed: ");
+        gw_sched_explain_wait_quote(&text, job->first_failure->text);
+    }
     if (job->state == GW_JOB_ENDED)
-        return;
+        return ended_as(job);
     if (job->range->open_rows >= job->range->ahead)
         gw_text_say(&text, ", and it waits until its client has taken results");
+    const char *code = job->range->open_rows >= job->range->ahead ? "results_not_taken" : "running";
     if (job->placed > 0 || !gw_sched_row_live(job, row) || text.used + 2 >= text.size)
-        return;
+        return code;
     gw_text_say(&text, "; ");
-    gw_sched_explain(sched, job, row, to + text.used, text_bytes - text.used);
+    return gw_sched_explain(sched, job, row, to + text.used, text_bytes - text.used);
 }
 
 static void explain_awaited(const struct gw_sched *sched, struct gw_text *text)
@@ -206,8 +231,8 @@ static uint32_t first_bad(const struct gw_job *job, uint32_t *ran)
     return best;
 }
 
-void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char *to,
-                          size_t text_bytes)
+const char *gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char *to,
+                                 size_t text_bytes)
 {
     struct gw_text text = {to, text_bytes, 0};
     char bad[16], all[16], why[GW_ERROR_TEXT_MAX];
@@ -216,7 +241,7 @@ void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char
     if (row == GW_NO_INDEX) {
         gw_text_say(&text, "%s (job %llu): all %s tasks are done", job->name ? job->name : "",
                     (unsigned long long)job->id, grouped(job->tasks.count, all));
-        return;
+        return "done";
     }
     gw_text_say(&text, "%s (job %llu): %s of %s tasks %s", job->name ? job->name : "",
                 (unsigned long long)job->id,
@@ -228,30 +253,31 @@ void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char
     gw_sched_explain(sched, job, row, why, sizeof why);
     bool twice = strncmp(why, "failed: ", 8) == 0; /* the text also names the task */
     gw_text_say(&text, "; %s: %s", ran > 1 ? "the first" : "the cause", why + (twice ? 8 : 0));
+    return ended_as(job);
 }
 
-void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *to,
-                      size_t text_bytes)
+const char *gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                             char *to, size_t text_bytes)
 {
     struct gw_text text = {to, text_bytes, 0};
     char label[128];
     gw_sched_task_label(job, gw_sched_row_live(job, row) ? row : 0, label, sizeof label);
-    gw_text_say(&text, "%s (task %u of job %llu): ", label, row, (unsigned long long)job->id);
-    if (!gw_sched_row_live(job, row)) {
-        explain_rowless(sched, job, row, &text);
-        return;
-    }
+    const char *code = "done";
+    gw_sched_explain_wait_quote(&text, label);
+    gw_text_say(&text, " (task %u of job %llu): ", row, (unsigned long long)job->id);
+    if (!gw_sched_row_live(job, row))
+        return explain_rowless(sched, job, row, &text);
     switch (job->tasks.state[row]) {
     case GW_TASK_WAITING:
-        gw_sched_explain_wait_waiting(sched, job, row, &text);
+        code = gw_sched_explain_wait_waiting(sched, job, row, &text);
         break;
     case GW_TASK_READY:
-        gw_sched_explain_wait_ready(sched, job, row, &text);
+        code = gw_sched_explain_wait_ready(sched, job, row, &text);
         break;
     case GW_TASK_PLACED:
     case GW_TASK_PIPELINED:
     case GW_TASK_CANCELLING:
-        explain_placed(sched, job, row, &text);
+        code = explain_placed(sched, job, row, &text);
         break;
     case GW_TASK_DONE:
     case GW_TASK_RELEASED:
@@ -260,7 +286,7 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
             explain_awaited(sched, &text);
         break;
     default:
-        gw_sched_explain_end(sched, job, row, &text);
+        code = gw_sched_explain_end(sched, job, row, &text);
     }
     if (gw_metric_first(job, row)) {
         char metrics[256];
@@ -268,6 +294,10 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
         gw_text_say(&text, "; its latest metrics: %s", metrics);
     }
     const char *annotations = job->specs.items[job->tasks.spec[row]].message.annotations;
-    if (*annotations)
-        gw_text_say(&text, " (%s)", annotations);
+    if (*annotations) {
+        gw_text_say(&text, " (");
+        gw_sched_explain_wait_quote(&text, annotations);
+        gw_text_say(&text, ")");
+    }
+    return code;
 }

@@ -6,27 +6,35 @@
 
 #include "graph/base/text.h"
 
-/* gw_sched_explain writes one or more sentences about why a task is in its present state. */
-void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *text,
-                      size_t text_bytes);
+/* The text of an explanation is a reason and further facts, separated by "; ". Texts of users,
+ * which may contain the separator, are quoted: each ';' is written as this byte. */
+enum { GW_EXPLAIN_QUOTED = 0x1f };
+
+/* gw_sched_explain writes why a task is in its present state. It returns the reason as a word for
+ * programs, such as "running" or "resources". The words do not change between versions. */
+const char *gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                             char *text, size_t text_bytes);
 
 /* gw_sched_explain_job describes how an ended job of several tasks ended: how many tasks failed,
  * and which task failed first and why. */
-void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char *text,
-                          size_t text_bytes);
+const char *gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char *text,
+                                 size_t text_bytes);
 
 /* gw_sched_explain_range describes the progress of a range and explains one of its rows. */
-void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                            char *text, size_t text_bytes);
+const char *gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                   char *text, size_t text_bytes);
 
-/* Parts of an explanation. Each function is for rows in the state that its name gives, and appends
- * to the text. */
-void gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                                   struct gw_text *text);
-void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+/* Parts of an explanation. Each function is for rows in the state that its name gives, appends to
+ * the text, and returns the reason. */
+const char *gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *job,
+                                          uint32_t row, struct gw_text *text);
+const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *job,
+                                        uint32_t row, struct gw_text *text);
+const char *gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                  struct gw_text *text);
-void gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                          struct gw_text *text);
+
+/* gw_sched_explain_wait_quote appends a text of a user or a program, quoted. */
+void gw_sched_explain_wait_quote(struct gw_text *text, const char *quoted);
 
 /* Phrases that are used for several states: how long ago something happened, who paused a job and
  * how to resume it, a preferred worker or host that does not exist now, and why a gang runs with

@@ -77,21 +77,23 @@ static void explain_dependent(const struct gw_sched *sched, struct gw_row row, s
         explain_cancelled(sched, row.job, row.index, text);
         return;
     }
-    gw_text_say(text, ": %s", failure ? failure->text : "");
+    gw_text_say(text, ": ");
+    gw_sched_explain_wait_quote(text, failure ? failure->text : "");
 }
 
 /* If the failure text begins with the label of the task, the label that the caller already wrote is
  * dropped, so that the label appears once. */
-void gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                          struct gw_text *text)
+const char *gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                 struct gw_text *text)
 {
     if (job->tasks.flags[row] & GW_TASK_DEPENDENT) {
         explain_dependent(sched, (struct gw_row){job, row}, text);
-        return;
+        return job->tasks.state[row] == GW_TASK_CANCELLED ? "dependency_cancelled"
+                                                          : "dependency_failed";
     }
     if (job->tasks.state[row] == GW_TASK_CANCELLED) {
         explain_cancelled(sched, job, row, text);
-        return;
+        return "cancelled";
     }
     const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     const char *why = failure ? failure->text : "", *state;
@@ -100,8 +102,10 @@ void gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint
         text->used < text->size && text->used > 2 ? text->used - 2 : 0; /* without ": " */
     if (label > 0 && strncmp(why, text->to, label) == 0)
         text->used = 0;
-    if (*why && strcmp(why, state) != 0)
-        gw_text_say(text, "%s: %s", state, why);
-    else
-        gw_text_say(text, "%s", state);
+    gw_text_say(text, "%s", state);
+    if (*why && strcmp(why, state) != 0) {
+        gw_text_say(text, ": ");
+        gw_sched_explain_wait_quote(text, why);
+    }
+    return "failed";
 }

@@ -12,6 +12,19 @@
 
 #include <string.h>
 
+void gw_sched_explain_wait_quote(struct gw_text *text, const char *quoted)
+{
+    while (*quoted) {
+        const size_t length = strcspn(quoted, ";");
+        gw_text_say(text, "%.*s", (int)length, quoted);
+        quoted += length;
+        if (*quoted) {
+            gw_text_say(text, "%c", GW_EXPLAIN_QUOTED);
+            quoted++;
+        }
+    }
+}
+
 void gw_sched_explain_wait_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text)
 {
     double passed_s = (double)(sched->now_ns - at_ns) / 1e9;
@@ -56,10 +69,12 @@ static void say_who_holds(const struct gw_sched *sched, struct gw_text *text)
             seen = job;
         }
     }
-    for (int i = 0; i < 3 && largest[i]; i++)
-        gw_text_say(text, "; job %llu (%s) has %u task%s at workers",
-                    (unsigned long long)largest[i]->id, largest[i]->name ? largest[i]->name : "",
-                    largest[i]->placed, largest[i]->placed == 1 ? "" : "s");
+    for (int i = 0; i < 3 && largest[i]; i++) {
+        gw_text_say(text, "; job %llu (", (unsigned long long)largest[i]->id);
+        gw_sched_explain_wait_quote(text, largest[i]->name ? largest[i]->name : "");
+        gw_text_say(text, ") has %u task%s at workers", largest[i]->placed,
+                    largest[i]->placed == 1 ? "" : "s");
+    }
 }
 
 static void explain_no_worker(const struct gw_sched *sched, struct gw_text *text)
@@ -257,8 +272,8 @@ static void say_reservation(const struct gw_sched *sched, const struct gw_job *j
     gw_text_say(text, "%s", reservation);
 }
 
-void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                                 struct gw_text *text)
+const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *job,
+                                        uint32_t row, struct gw_text *text)
 {
     const struct gw_resource_class *shape = job->specs.items[job->tasks.spec[row]].shape;
     uint32_t gpus = gw_sched_queue_class_gpus(shape);
@@ -268,11 +283,11 @@ void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *jo
         char why[320];
         gw_sched_actor_explain(job, row, why, sizeof why);
         gw_text_say(text, "%s", why);
-        return;
+        return "actor";
     }
     if (job->paused) {
         gw_sched_explain_wait_paused(sched, job, text);
-        return;
+        return "paused";
     }
     if (job->awaits) {
         char why[512];
@@ -281,22 +296,22 @@ void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *jo
                                                       : "may still have what it takes";
         gw_sched_hold_explain(sched, may, why, sizeof why);
         gw_text_say(text, "%s", why);
-        return;
+        return "scheduler_restarted";
     }
     if (sched->workers_ready == 0) {
         explain_no_worker(sched, text);
-        return;
+        return "no_worker";
     }
     if (gw_sched_chunk_infeasible(sched, shape, &error) < 0) {
         gw_text_say(text, "%s", error.text);
-        return;
+        return "infeasible";
     }
     char need[320] = "";
     if (shape->need && !shape->need->prefer &&
         gw_sched_need_gone(sched, shape->need, need, sizeof need))
         gw_text_say(text, "%s, which it asks for, is disconnected and may reconnect; ", need);
     if (explain_memory(sched, job, row, text))
-        return;
+        return "memory";
     char back[320];
     gw_sched_disconnected_explain(sched, shape, back, sizeof back);
     if (shape->ranks > 0)
@@ -329,6 +344,7 @@ void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *jo
     say_older(sched, job, row, text);
     gw_sched_explain_wait_elastic(sched, job, row, text);
     say_reservation(sched, job, row, text);
+    return "resources";
 }
 
 static void explain_delayed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
@@ -348,8 +364,8 @@ static void explain_delayed(const struct gw_sched *sched, const struct gw_job *j
         gw_text_say(text, "; ");
 }
 
-void gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                                   struct gw_text *text)
+const char *gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *job,
+                                          uint32_t row, struct gw_text *text)
 {
     struct gw_tasks *tasks = &job->tasks;
     uint32_t waiting = tasks->waiting[row] - job->gated;
@@ -358,7 +374,7 @@ void gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *
         gw_text_say(text, "it is pure, and shares the result of task %u of job %llu, which is %s",
                     original.index, (unsigned long long)original.job->id,
                     gw_sm_name(&gw_sched_task_sm, original.job->tasks.state[original.index]));
-        return;
+        return "shared_result";
     }
     if (tasks->flags[row] & GW_TASK_DELAYED)
         explain_delayed(sched, job, row, text);
@@ -372,7 +388,9 @@ void gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *
                         waiting ? "; " : "");
     }
     if ((job->gated || (tasks->flags[row] & GW_TASK_DELAYED)) && !waiting)
-        return;
+        return tasks->flags[row] & GW_TASK_DELAYED ? "retry_backoff"
+               : job->unwritten                    ? "not_on_disk"
+                                                   : "other_jobs";
     gw_text_say(text, "it waits for %u task%s that it depends on", waiting,
                 waiting == 1 ? "" : "s");
     int said = 0;
@@ -386,4 +404,5 @@ void gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *
                     gw_sm_name(&gw_sched_task_sm, dep.job->tasks.state[dep.index]));
         said++;
     }
+    return "dependencies";
 }

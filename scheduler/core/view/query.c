@@ -190,18 +190,46 @@ static int ask_who_has(struct asked *asked, struct gw_error *error)
     return 0;
 }
 
+/* Builds {"code", "reason", "facts"} from an explanation. */
+static struct gw_value *explain_parts(const char *code, char *text)
+{
+    struct gw_value *dict = gw_dict(), *facts = gw_list();
+    for (char *part = text, *end; part; part = end ? end + 2 : NULL) {
+        end = strstr(part, "; ");
+        if (end)
+            *end = '\0';
+        for (char *at = part; (at = strchr(at, GW_EXPLAIN_QUOTED));)
+            *at = ';';
+        if (part == text)
+            gw_dict_put(dict, "reason", gw_str(part));
+        else
+            GW_MUST(gw_list_push(facts, gw_str(part)));
+    }
+    gw_dict_put(dict, "code", gw_str(code));
+    gw_dict_put(dict, "facts", facts);
+    return dict;
+}
+
 static int ask_explain(struct asked *asked, struct gw_error *error)
 {
     char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
+    const char *code = "no_tasks";
     const struct gw_sched *sched = asked->sched;
     struct gw_job *job = asked->job;
     if (asked->row < 0 && job->range)
-        gw_sched_explain_range(sched, job, first_waiting(job), text, sizeof text);
+        code = gw_sched_explain_range(sched, job, first_waiting(job), text, sizeof text);
     else if (asked->row < 0 && job->tasks.count > 1 && job->unfinished == 0)
-        gw_sched_explain_job(sched, job, text, sizeof text);
+        code = gw_sched_explain_job(sched, job, text, sizeof text);
     else if (job->tasks.count)
-        gw_sched_explain(sched, job, asked->row < 0 ? first_waiting(job) : (uint32_t)asked->row,
-                         text, sizeof text);
+        code =
+            gw_sched_explain(sched, job, asked->row < 0 ? first_waiting(job) : (uint32_t)asked->row,
+                             text, sizeof text);
+    if (flag_of(asked, "parts")) {
+        asked->answer = explain_parts(code, text);
+        return 0;
+    }
+    for (char *at = text; (at = strchr(at, GW_EXPLAIN_QUOTED));)
+        *at = ';';
     asked->answer = gw_str(text);
     return 0;
 }
