@@ -164,7 +164,7 @@ class Launch(e2e.Case):
         """The prolog may be the running part, although the task has started."""
         self.up("--slots", "3")
         fifo = self.fifo()
-        wanted = "; its prolog runs, or the program after it"
+        wanted = "its prolog runs, or the program after it"
         for start in (("submit",), ("dispatch", "-n", "1")):
             for prolog in (["--prolog", f"echo on >{fifo}; tail -f /dev/null"], []):
                 self.gangway(*start, "-d", *prolog, "--", "sh", "-c",
