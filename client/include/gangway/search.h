@@ -45,8 +45,8 @@ enum { GW_SPACE_PARAMS_MAX = 256 }; /* parameters of a space, derived ones inclu
 
 /* gw_space_add adds a parameter, NAME=VALUES. VALUES is one of:
  *
- *     1,4,16            a choice of these; `adam|sgd` is the same. A value is a number, true,
- * false, or a text 0..1              uniform between two numbers; `uniform:0..1` is the same
+ *     1,4,16            a choice of these numbers, bools or texts; `adam|sgd` is the same
+ *     0..1              uniform between two numbers; `uniform:0..1` is the same
  *     log:1e-4..1e-1    log-uniform: as many values between 1e-4 and 1e-3 as between 1e-3 and 1e-2
  *     int:1..8          whole numbers, both ends included
  *     int-log:16..1024  whole numbers, log-uniform

@@ -353,7 +353,7 @@ static int find_running(struct gw_search *search, uint32_t number, struct gw_sea
 int gw_search_tell(struct gw_search *search, uint32_t number, uint64_t step, double value,
                    enum gw_decision *decision, struct gw_error *error)
 {
-    struct gw_search_trial *trial;
+    struct gw_search_trial *trial = NULL;
     *decision = GW_DECISION_CONTINUE;
     int rc = find_running(search, number, &trial, error);
     if (rc < 0)
@@ -397,7 +397,7 @@ static void count_end(struct gw_search *search, struct gw_search_trial *trial)
 int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state state,
                   double value, struct gw_error *error)
 {
-    struct gw_search_trial *trial;
+    struct gw_search_trial *trial = NULL;
     const int rc = find_running(search, number, &trial, error);
     if (rc < 0)
         return rc;
