@@ -6,6 +6,7 @@
  * waited for them. */
 #include "client/fork.h"
 
+#include "client/link/rpc.h"
 #include "client/results/deferred_accept.h"
 #include "client/results/future_group.h"
 #include "client/services/tunnel.h"
@@ -45,6 +46,7 @@ static void give_up(struct gw_client *client)
     client->unsent = NULL;
     pthread_mutex_lock(&client->lock);
     gw_future_group_fail_all(client, true);
+    gw_rpc_fail_all(client);
     gw_tunnel_fail_all(client);
     pthread_mutex_unlock(&client->lock);
     gw_deferred_accepts_closed(client);

@@ -581,6 +581,11 @@ static bool send_at_once(struct gw_io *io)
 int gw_io_put_in(struct gw_io *io, struct gw_io_manner manner, const struct gw_message *message,
                  int fd)
 {
+    if (!io) {
+        if (fd >= 0)
+            close(fd);
+        return GW_ECLOSED;
+    }
     pthread_mutex_lock(&io->lock);
     bool up = !io->down && !io->closing && (manner.life == 0 || manner.life == io->life);
     if (up && asks(message))
@@ -615,6 +620,8 @@ void gw_io_wake(struct gw_io *io)
 
 int gw_io_room(struct gw_io *io)
 {
+    if (!io)
+        return GW_ECLOSED;
     pthread_mutex_lock(&io->lock);
     while (io->queued_bytes > QUEUED_BYTES_MAX && !io->down)
         pthread_cond_wait(&io->room, &io->lock);
@@ -636,6 +643,8 @@ static void release_soon(struct gw_io *io, int rc)
 
 int gw_io_release(struct gw_io *io, uint64_t job, uint32_t index)
 {
+    if (!io)
+        return GW_ECLOSED;
     pthread_mutex_lock(&io->lock);
     int rc = io->down || io->closing ? GW_ECLOSED : 0;
     if (rc == 0)

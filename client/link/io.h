@@ -57,7 +57,8 @@ void gw_io_envelope(struct gw_io *io, uint64_t term, uint64_t peer);
  * -1. A message without a descriptor is encoded at once. A message with a descriptor keeps its
  * pointers until it is sent, so they must point to static storage or to memory of the client; only
  * the hash of a blob is copied. Any thread may call it. It does not block. Returns 0, GW_ENOMEM,
- * GW_ELIMIT or GW_ECLOSED. */
+ * GW_ELIMIT or GW_ECLOSED. Here and below, a client that is closed, or is the copy in the child of
+ * a fork, has no io: NULL is GW_ECLOSED. */
 int gw_io_put(struct gw_io *io, const struct gw_message *message, int fd);
 
 /* gw_io_put_more is gw_io_put without a descriptor, for a message after which another put follows

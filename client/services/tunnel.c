@@ -106,7 +106,8 @@ static int encode_argv(const char *const *argv, struct gw_buffer *encoded)
 static void tunnel_free(struct gw_tunnel *tunnel)
 {
     gw_buffer_deinit(&tunnel->in);
-    pthread_cond_destroy(&tunnel->changed);
+    if (!tunnel->client->forked) /* a thread of the parent may wait there for ever */
+        pthread_cond_destroy(&tunnel->changed);
     free(tunnel);
 }
 

@@ -635,7 +635,8 @@ void gw_range_close(struct gw_range_run *run)
         gw_value_slot_clear(&run->items.items[i].slot, 0);
     gw_array_deinit(&run->items);
     inline_free(run->inlined);
-    pthread_cond_destroy(&run->changed);
+    if (!client->forked) /* a thread of the parent may wait there for ever */
+        pthread_cond_destroy(&run->changed);
     free(run);
     gw_client_unref(client);
 }

@@ -7,6 +7,7 @@
 #include "client/submit/reconnect.h"
 
 #include "client/deploy/address.h"
+#include "client/link/descriptor.h"
 #include "client/link/session.h"
 #include "client/results/future_group.h"
 #include "graph/base/clock.h"
@@ -329,6 +330,7 @@ static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_erro
     gw_waiter_hold();
     gw_future_group_fail_all(client, true);
     gw_rpc_fail_all(client);
+    gw_descriptor_signal(client);
     pthread_cond_broadcast(&client->changed);
 }
 

@@ -407,6 +407,7 @@ static void names(const char *path)
     gw_client_close(client);
     CHECK(access(path, F_OK) == 0);
     client = NULL;
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(1)), &future, &error) == GW_ECLOSED);
     gw_actor_free(actor);
 }
 
