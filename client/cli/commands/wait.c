@@ -15,6 +15,7 @@ enum { ANY_MAX = 1000, STACK_BYTES = 256 * 1024 };
 struct end {
     uint64_t job;
     int rc, exit_code; /* rc is GW_ETIMEDOUT and exit_code 0 if the job has not ended */
+    bool known;        /* the job has ended; false: the connection did, or there is no such job */
     struct gw_error error;
 };
 
@@ -42,6 +43,7 @@ static struct end wait_end(struct gw_client *client, uint64_t job, const struct 
     end.rc = gw_job_wait(client, job, left_ns, &end.exit_code, &end.error);
     if (end.rc == GW_ETIMEDOUT && end.exit_code == 0)
         return end;
+    end.known = end.rc == 0 || end.exit_code != 0;
     if (end.rc < 0 && end.exit_code == 0)
         end.exit_code = gw_error_exit_code(&end.error);
     return end;
@@ -122,7 +124,7 @@ static int wait_first(struct waiting *waiting)
         gw_cli_message("gangway: none of the jobs has ended");
     } else {
         exit_code = print_end(&waiting->first, waiting->json);
-        if (!waiting->json)
+        if (!waiting->json && waiting->first.known)
             printf("%llu\n", (unsigned long long)waiting->first.job);
     }
     if (fflush(stdout) != 0 && exit_code == GW_EXIT_OK)
