@@ -55,7 +55,7 @@ static int judge_stopping(struct gw_search *search, struct gw_search_trial *tria
                           enum gw_decision *decision)
 {
     uint32_t rung = trial->rung;
-    while (rung_step(search, rung) <= step)
+    while (rung_step(search, rung) <= step && rung_step(search, rung) != UINT64_MAX)
         rung++;
     if (rung == trial->rung)
         return 0;

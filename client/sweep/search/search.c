@@ -327,6 +327,7 @@ int gw_search_ask(struct gw_search *search, uint64_t elapsed_ns, const struct gw
     if (rc == 0 && (made = gw_asha_promote(search))) {
         unrank_trial(search, made);
         made->shown.state = GW_TRIAL_RUNNING;
+        made->answer = GW_DECISION_CONTINUE; /* also if it reports its last step again */
         *trial = &made->shown;
         return 0;
     }

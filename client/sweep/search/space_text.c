@@ -37,10 +37,15 @@ static int read_words(const char *text, size_t length,
     for (size_t from = 0; from <= length;) {
         size_t end = from + strcspn(text + from, ",|");
         end = end < length ? end : length;
-        if (end == from)
+        size_t first = from, after = end;
+        while (first < after && text[first] == ' ')
+            first++;
+        while (after > first && text[after - 1] == ' ')
+            after--;
+        if (after == first)
             return gw_error_set(error, GW_EINVAL, "a value is missing in '%.*s': %s", (int)length,
                                 text, usage);
-        struct gw_value *value = read_word(text + from, end - from);
+        struct gw_value *value = read_word(text + first, after - first);
         if (!value)
             return gw_error_set(error, GW_ENOMEM, "out of memory");
         const int rc = each(to, value, error);
@@ -158,8 +163,8 @@ int gw_space_text_read(const struct gw_space *space, struct gw_param *param, con
         param->kind = GW_PARAM_FLOAT;
     }
     int rc;
-    if (range)
-        rc = read_range(param, range)
+    if (range || (strstr(values, "..") && !strpbrk(values, ",|"))) /* a mistyped range is no text */
+        rc = range && read_range(param, range)
                  ? 0
                  : gw_error_set(error, GW_EINVAL, "'%s' is no range: %s", values, usage);
     else

@@ -87,6 +87,8 @@ static void bad_text_names_the_parameter_and_what_to_type(void **state)
         {"lr=log:0..1", GW_EINVAL, "needs a lower end above 0"},
         {"lr=log:1..2:0.5", GW_EINVAL, "has no step"},
         {"lr=log:1", GW_EINVAL, "'log:1' is no range"},
+        {"lr=loguniform:1..2", GW_EINVAL, "'loguniform:1..2' is no range"},
+        {"lr=0 .. 1", GW_EINVAL, "'0 .. 1' is no range"},
         {"lr=log:1..x", GW_EINVAL, "is no range"},
         {"lr=0..1:0", GW_EINVAL, "the step must be above 0"},
         {"lr=0..1:-1", GW_EINVAL, "the step must be above 0"},
