@@ -79,7 +79,12 @@ int gw_asha_judge(struct gw_search *search, struct gw_search_trial *trial,
     if (step < trial->shown.until)
         return 0;
     *decision = GW_DECISION_PAUSE;
-    return record(search, trial->rung, trial);
+    if (trial->recorded > trial->rung) /* a report between the answer and the pause */
+        return 0;
+    const int rc = record(search, trial->rung, trial);
+    if (rc == 0)
+        trial->recorded = trial->rung + 1;
+    return rc;
 }
 
 static void set_until(const struct gw_search *search, struct gw_search_trial *trial)

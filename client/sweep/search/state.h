@@ -13,7 +13,8 @@ struct gw_search_report {
 
 struct gw_search_trial {
     struct gw_trial shown;
-    uint32_t rung; /* ASHA: rungs that it has recorded (stopping) or was promoted from */
+    uint32_t rung;     /* ASHA: rungs that it has recorded (stopping) or was promoted from */
+    uint32_t recorded; /* ASHA with promotion: rungs that have its loss */
     double *point;
     double score;         /* population: its loss at the end of the last interval */
     uint64_t scored_step; /* 0: it has ended none */

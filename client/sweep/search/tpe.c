@@ -12,6 +12,8 @@ enum { CANDIDATES = 24, BEST_MAX = 25 };
 void gw_tpe_split(struct gw_search *search)
 {
     const size_t count = search->ranked.count, tenth = (count + 9) / 10;
+    for (size_t i = 0; i < search->trials.count; i++)
+        search->trials.items[i]->good = false; /* promoted trials are not ranked any more */
     for (size_t i = 0; i < count; i++)
         search->ranked.items[i]->good = i < (tenth < BEST_MAX ? tenth : BEST_MAX);
 }

@@ -421,11 +421,13 @@ static void asha_promotes_the_best_of_the_highest_rung(void **state)
     for (int i = 0; i < 4; i++)
         assert_int_equal(ask(search)->until, 1);
     assert_int_equal(gw_search_ask(search, 0, &trial, &error), GW_EAGAIN);
-    pause_trial(search, 0, 1, 5);
+    assert_int_equal(tell(search, 0, 1, 5), GW_DECISION_PAUSE);
+    pause_trial(search, 0, 2, 4); /* one report late: the rung has the trial once */
     assert_int_equal(gw_search_ask(search, 0, &trial, &error), GW_EAGAIN); /* 1 of 2, not 1 of 1 */
     pause_trial(search, 1, 1, 4);
     trial = ask(search);
     assert_true(trial->number == 1 && trial->until == 2 && trial->state == GW_TRIAL_RUNNING);
+    assert_int_equal(tell(search, 1, 1, 4), GW_DECISION_CONTINUE); /* again, from its checkpoint */
     pause_trial(search, 2, 1, 3);
     pause_trial(search, 3, 1, 6);
     assert_int_equal(ask(search)->number, 2);
