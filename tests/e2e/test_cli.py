@@ -210,6 +210,7 @@ class CommandLine(e2e.Case):
         with open(gates[2], "w", encoding="utf-8") as file:
             file.write("0\n")
         self.assertEqual(self.gangway("wait", "--any", jobs[0], jobs[2]).stdout, f"{jobs[2]}\n")
+        self.assertEqual(self.gangway("wait", "--any", jobs[0], "999", rc=2).stdout, "")
         self.gangway("cancel", jobs[0])
 
     def test_job_name_selects_the_latest_job(self):
