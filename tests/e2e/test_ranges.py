@@ -28,6 +28,8 @@ class Ranges(e2e.Case):
             self.check("stream", self.fifo("other"))
         with self.subTest(what="cancelled"):
             self.check("cancelled", self.fifo("blocks"))
+        with self.subTest(what="forked"):
+            self.check("forked", self.fifo("parent"))
         self.assert_idle()
 
     def test_ranges_work_in_a_private_cluster_of_two_workers(self):

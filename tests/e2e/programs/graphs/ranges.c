@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MANY = 20000, HUGE_RANGE = 100000000 };
@@ -410,6 +411,50 @@ static void sessions(const char *fifo)
     }
 }
 
+/* In the child of a fork, a range and a stream of the parent end at once and lose nothing there. */
+static void forked(const char *fifo)
+{
+    struct gw_value *path = gw_str(fifo);
+    struct gw_range_run *run, *pending;
+    struct gw_range_result result;
+    struct gw_stream *stream;
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_range range = GW_INIT(gw_range, .function = GW_FUNCTION(sum), .end = 10);
+    int status;
+    CHECK(gw_map_range(client, &range, &run, &error) == 0);
+    CHECK(gw_range_wait(run, GW_FOREVER, &error) == 0); /* ten results are queued here */
+    range = (struct gw_range)GW_INIT(gw_range, .function = GW_FUNCTION(block_at), .end = 1,
+                                     .arguments = &path, .argument_count = 1);
+    CHECK(gw_map_range(client, &range, &pending, &error) == 0);
+    (void)gw_call(graph, sum, NULL, gw_i64(1));
+    CHECK(gw_stream_open(client, NULL, &stream, &error) == 0);
+    CHECK(gw_stream_add(stream, graph, NULL, 0, NULL, &error) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        CHECK(gw_range_wait(pending, GW_FOREVER, &error) == GW_ECLOSED);
+        while (gw_range_next(run, GW_FOREVER, &result, &error) == 0)
+            gw_value_unref(result.value);
+        gw_range_close(run);
+        gw_range_close(pending);
+        CHECK(gw_stream_close(stream, &error) == GW_ECLOSED);
+        _exit(0);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    FILE *to = fopen(fifo, "w");
+    CHECK(to && fputc('x', to) == 'x' && fclose(to) == 0);
+    CHECK(gw_range_wait(pending, GW_FOREVER, &error) == 0);
+    for (int i = 0; i < 10; i++) {
+        CHECK(gw_range_next(run, GW_FOREVER, &result, &error) == 0);
+        gw_value_unref(result.value);
+    }
+    gw_range_close(run);
+    gw_range_close(pending);
+    CHECK(gw_stream_close(stream, &error) == 0);
+    gw_graph_free(graph);
+    gw_value_unref(path);
+}
+
 /* gw_map with results of earlier tasks as arguments, including pending ones. */
 struct refs {
     struct gw_graph *graph;
@@ -472,6 +517,8 @@ int main(int argc, char **argv)
         sessions(with);
     else if (strcmp(what, "cancelled") == 0)
         cancelled(with);
+    else if (strcmp(what, "forked") == 0)
+        forked(with);
     else if (strcmp(what, "map") == 0)
         map_refs();
     else
