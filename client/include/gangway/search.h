@@ -76,7 +76,7 @@ GW_API int gw_space_add_values(struct gw_space *space, const struct gw_value *va
  *
  * gw_space_require adds a constraint, two expressions with < <= > >= == or != between them, for
  * example "batch*gpus<=256". Trials meet all constraints. A constraint on a parameter that a trial
- * lacks is met.
+ * lacks is met; one with a number that does not exist (0/0) is not.
  *
  * gw_space_first adds parameters of a trial that is asked for before all others, a dict of names
  * and values. The values are borrowed. A parameter that is not in the dict is chosen by the method.
@@ -166,7 +166,8 @@ struct gw_trial {
  * the time since the search began, which only .time_limit_ns needs. GW_ENOENT: the search is over,
  * or will be when the running trials have ended; the text says which limit was reached. GW_EAGAIN:
  * no trial now, but perhaps after the next gw_search_tell or gw_search_end. GW_ELIMIT: no point
- * that meets the constraints was found in 10,000 draws. */
+ * that meets the constraints was found in 10,000 draws, or in 1,000,000 cells of a grid; the next
+ * call looks behind these. */
 GW_API int gw_search_ask(struct gw_search *search, uint64_t elapsed_ns,
                          const struct gw_trial **trial, struct gw_error *error);
 
@@ -175,19 +176,22 @@ enum gw_decision {
     GW_DECISION_CONTINUE,
     GW_DECISION_PAUSE, /* save a checkpoint and end it as GW_TRIAL_PAUSED */
     GW_DECISION_STOP,  /* end it as GW_TRIAL_PRUNED */
-    GW_DECISION_COPY,  /* go on from the last checkpoint of trial `source` with the new params */
+    GW_DECISION_COPY,  /* go on from the last checkpoint of trial `source` with the new params;
+                          `step` and `value` are those of the source */
     GW_DECISION_DONE,  /* it has run max_steps: end it as GW_TRIAL_DONE */
 };
 
 /* gw_search_tell reports the value of a running trial at a step, for example the loss after an
  * epoch. Steps rise. A trial that is restarted may repeat steps: a step that is not above the last
- * one changes nothing, and the last one gets the same answer again. NaN is worse than every number.
- * GW_ENOENT: there is no such trial. GW_EINVAL: the trial is not running.
+ * one changes nothing, and the last one gets the same answer again (GW_DECISION_COPY once, and only
+ * with the same value: a copy may reach the same step). NaN is worse than every number. GW_ENOENT:
+ * there is no such trial. GW_EINVAL: the trial is not running. If a function fails, nothing was
+ * reported.
  *
  * gw_search_end ends a running trial, or pauses it. value is its final value; if it is NaN, the
  * last report counts, and a trial that is GW_TRIAL_DONE without a number becomes GW_TRIAL_FAILED.
- * GW_ENOENT: there is no such trial. GW_EINVAL: the trial is not running, or the state is none of
- * an end. */
+ * GW_ENOENT: there is no such trial. GW_EINVAL: the trial is not running, the state is none of an
+ * end, or it is GW_TRIAL_PAUSED and the last answer was not GW_DECISION_PAUSE. */
 GW_API int gw_search_tell(struct gw_search *search, uint32_t number, uint64_t step, double value,
                           enum gw_decision *decision, struct gw_error *error);
 GW_API int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state state,

@@ -11,6 +11,8 @@ struct parse {
     const struct gw_space *space;
     const double *point; /* NULL: only check */
     const char *at;
+    const struct gw_derived_numbers *derived;
+    bool lacks; /* the point lacks a parameter of the expression */
     int depth;
     struct gw_error *error;
     int rc;
@@ -31,29 +33,32 @@ static char next_char(struct parse *parse)
     return *parse->at;
 }
 
-/* The number of a parameter or derived parameter. NaN: the point lacks it. `known` is false if
- * there is no such parameter, or it has values that are no numbers. */
-static double read_param(const struct gw_space *space, const double *point, const char *name,
-                         size_t length, bool *known)
+/* The number of a parameter or derived parameter. `known` is false if there is no such parameter,
+ * or it has values that are no numbers. */
+static double read_param(struct parse *parse, size_t length, bool *known)
 {
-    const int32_t derived = gw_space_find_derived(space, name, length);
-    const int32_t at = gw_space_find(space, name, length);
+    const int32_t derived = gw_space_find_derived(parse->space, parse->at, length);
+    const int32_t at = gw_space_find(parse->space, parse->at, length);
+    const double *point = parse->point;
     *known = at >= 0 || derived >= 0;
-    if (derived >= 0)
-        return point ? gw_expression_compute(space, point, space->derived.items[derived].expression)
-                     : 1;
+    if (derived >= 0 && point) {
+        parse->lacks |= parse->derived->lacks[derived];
+        return parse->derived->items[derived];
+    }
     if (at < 0)
         return NAN;
-    const struct gw_param *param = &space->params.items[at];
+    const struct gw_param *param = &parse->space->params.items[at];
     for (size_t i = 0; !point && i < param->choices.count; i++)
         *known &= !isnan(gw_param_number(param, (double)i));
-    return !point || isnan(point[at]) ? NAN : gw_param_number(param, point[at]);
+    const bool has = point && !isnan(point[at]);
+    parse->lacks |= !has;
+    return has ? gw_param_number(param, point[at]) : NAN;
 }
 
 static double read_name(struct parse *parse, size_t length)
 {
     bool known;
-    const double x = read_param(parse->space, parse->point, parse->at, length, &known);
+    const double x = read_param(parse, length, &known);
     if (!known && parse->rc == 0)
         parse->rc = gw_error_set(parse->error, GW_EINVAL,
                                  "'%.*s' is no earlier parameter whose values are numbers",
@@ -115,7 +120,8 @@ static double read_sum(struct parse *parse)
     return x;
 }
 
-static double read_comparison(struct parse *parse)
+/* Whether a comparison is met. */
+static bool read_comparison(struct parse *parse)
 {
     static const char *const operators[] = {"<=", ">=", "==", "!=", "<", ">"};
     const double x = read_sum(parse);
@@ -123,12 +129,14 @@ static double read_comparison(struct parse *parse)
     size_t i = 0;
     while (i < 6 && strncmp(parse->at, operators[i], strlen(operators[i])) != 0)
         i++;
-    if (i == 6)
-        return refuse(parse, "one of < <= > >= == != is missing");
+    if (i == 6) {
+        refuse(parse, "one of < <= > >= == != is missing");
+        return false;
+    }
     parse->at += strlen(operators[i]);
     const double y = read_sum(parse);
     if (isnan(x) || isnan(y))
-        return NAN;
+        return false;
     const bool met[] = {x <= y, x >= y, x == y, x != y, x<y, x> y};
     return met[i];
 }
@@ -143,8 +151,20 @@ int gw_expression_check(const struct gw_space *space, const char *text, bool con
     return parse.rc;
 }
 
-double gw_expression_compute(const struct gw_space *space, const double *point, const char *text)
+void gw_expression_derive(struct gw_derived_numbers *derived, const struct gw_space *space,
+                          const double *point)
 {
-    struct parse parse = {.space = space, .point = point, .at = text};
-    return text[strcspn(text, "<>=!")] ? read_comparison(&parse) : read_sum(&parse);
+    for (size_t i = 0; i < space->derived.count; i++) {
+        struct parse parse = {space, point, space->derived.items[i].expression, .derived = derived};
+        derived->items[i] = read_sum(&parse);
+        derived->lacks[i] = parse.lacks;
+    }
+}
+
+bool gw_expression_is_met(const struct gw_space *space, const double *point,
+                          const struct gw_derived_numbers *derived, const char *text)
+{
+    struct parse parse = {space, point, text, .derived = derived};
+    const bool met = read_comparison(&parse);
+    return met || parse.lacks;
 }

@@ -9,8 +9,17 @@
 int gw_expression_check(const struct gw_space *space, const char *text, bool constraint,
                         struct gw_error *error);
 
-/* gw_expression_compute returns the number; of a constraint 1 if it is met, else 0. NaN: the point
- * lacks a parameter, or the number does not exist (0/0). The text was checked. */
-double gw_expression_compute(const struct gw_space *space, const double *point, const char *text);
+/* gw_expression_derive computes the derived parameters of a point, each once. */
+struct gw_derived_numbers {
+    double items[GW_SPACE_PARAMS_MAX]; /* NaN: the point lacks it, or it does not exist (0/0) */
+    bool lacks[GW_SPACE_PARAMS_MAX];
+};
+void gw_expression_derive(struct gw_derived_numbers *derived, const struct gw_space *space,
+                          const double *point);
+
+/* gw_expression_is_met returns whether a point meets a constraint, a text that was checked. A point
+ * that lacks a parameter of it does; if a number does not exist, no point does. */
+bool gw_expression_is_met(const struct gw_space *space, const double *point,
+                          const struct gw_derived_numbers *derived, const char *text);
 
 #endif

@@ -9,6 +9,8 @@
 
 #define CELLS_MAX 4294967296.0
 
+enum { WALK_MAX = 1000000 }; /* cells that one call looks at */
+
 static void write_point(const struct gw_search *search, double *point)
 {
     const struct gw_space *space = search->space;
@@ -30,16 +32,21 @@ static void advance(struct gw_search *search, const double *point)
     search->grid_ended = true;
 }
 
-bool gw_grid_take(struct gw_search *search, double *point)
+int gw_grid_take(struct gw_search *search, double *point, struct gw_error *error)
 {
-    while (!search->grid_ended) {
+    for (uint32_t walked = 0; walked < WALK_MAX && !search->grid_ended; walked++) {
         write_point(search, point);
         const bool admitted = gw_point_admits(search->space, point);
         advance(search, point);
         if (admitted)
-            return true;
+            return 0;
     }
-    return false;
+    if (search->grid_ended)
+        return gw_error_set(error, GW_ENOENT, "the search is over: the grid has ended");
+    return gw_error_set(error, GW_ELIMIT,
+                        "%d points of the grid in a row do not meet the constraints: loosen one, "
+                        "or add the parameters that it bounds last",
+                        WALK_MAX);
 }
 
 int gw_grid_begin(struct gw_search *search, struct gw_error *error)
@@ -57,21 +64,21 @@ int gw_grid_begin(struct gw_search *search, struct gw_error *error)
         cells *= (double)count;
     }
     if (cells > CELLS_MAX)
-        return gw_error_set(error, GW_ELIMIT,
+        return gw_error_set(error, GW_EINVAL,
                             "the grid has %.3g cells, at most 2^32: use fewer values or another "
                             "method",
                             cells);
     search->cells = calloc(space->params.count, sizeof *search->cells);
     double *point = calloc(space->params.count, sizeof *point);
     const bool memory = search->cells && point;
-    const bool any = memory && gw_grid_take(search, point);
+    const int rc = memory ? gw_grid_take(search, point, error)
+                          : gw_error_set(error, GW_ENOMEM, "out of memory");
     for (size_t i = 0; memory && i < space->params.count; i++)
         search->cells[i] = 0;
     search->grid_ended = false;
     free(point);
-    if (!memory)
-        return gw_error_set(error, GW_ENOMEM, "out of memory");
-    return any ? 0
-               : gw_error_set(error, GW_EINVAL,
-                              "no point of the grid meets the constraints: loosen one");
+    if (rc == GW_ENOENT)
+        return gw_error_set(error, GW_EINVAL,
+                            "no point of the grid meets the constraints: loosen one");
+    return rc == GW_ELIMIT ? GW_EINVAL : rc;
 }

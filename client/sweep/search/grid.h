@@ -4,11 +4,12 @@
 
 #include "client/sweep/search/state.h"
 
-/* gw_grid_begin goes to the first point. GW_EINVAL: a parameter is continuous, or no point meets
- * the constraints. GW_ELIMIT: the grid has more than 2^32 cells. */
+/* gw_grid_begin goes to the first point. GW_EINVAL: a parameter is continuous, no point meets the
+ * constraints, none of the first 1,000,000 does, or the grid has more than 2^32 cells. */
 int gw_grid_begin(struct gw_search *search, struct gw_error *error);
 
-/* gw_grid_take writes the next point. Returns false at the end. */
-bool gw_grid_take(struct gw_search *search, double *point);
+/* gw_grid_take writes the next point. GW_ENOENT: the grid has ended. GW_ELIMIT: none of the next
+ * 1,000,000 points meets the constraints; the next call goes on behind them. */
+int gw_grid_take(struct gw_search *search, double *point, struct gw_error *error);
 
 #endif

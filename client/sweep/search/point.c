@@ -101,22 +101,27 @@ int gw_space_first(struct gw_space *space, const struct gw_value *values, struct
 
 bool gw_point_admits(const struct gw_space *space, const double *point)
 {
+    struct gw_derived_numbers derived;
+    if (space->constraints.count > 0)
+        gw_expression_derive(&derived, space, point);
     for (size_t i = 0; i < space->constraints.count; i++)
-        if (gw_expression_compute(space, point, space->constraints.items[i]) == 0)
+        if (!gw_expression_is_met(space, point, &derived, space->constraints.items[i]))
             return false;
     return true;
 }
 
 struct gw_value *gw_point_values(const struct gw_space *space, const double *point)
 {
+    struct gw_derived_numbers derived;
     struct gw_value *values = gw_dict();
     int rc = values ? 0 : GW_ENOMEM;
+    gw_expression_derive(&derived, space, point);
     for (size_t i = 0; rc == 0 && i < space->params.count; i++)
         if (!isnan(point[i]))
             rc = gw_dict_set(values, space->params.items[i].name,
                              gw_param_value(&space->params.items[i], point[i]));
     for (size_t i = 0; rc == 0 && i < space->derived.count; i++) {
-        const double x = gw_expression_compute(space, point, space->derived.items[i].expression);
+        const double x = derived.items[i];
         const bool whole = fabs(x) <= 9007199254740992.0 && x == floor(x);
         if (!isnan(x))
             rc = gw_dict_set(values, space->derived.items[i].name,

@@ -64,7 +64,9 @@ static int copy_trial(struct gw_search *search, struct gw_search_trial *trial,
     trial->point = point;
     trial->shown.params = params;
     trial->shown.source = from->shown.number;
+    trial->copied = trial->reports.items[trial->reports.count - 1];
     trial->shown.step = from->scored_step;
+    trial->shown.value = search->options.maximize ? -from->score : from->score;
     trial->scored_step = from->scored_step;
     trial->score = from->score;
     gw_array_clear(&trial->reports);

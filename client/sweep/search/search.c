@@ -122,9 +122,7 @@ static int choose_point(struct gw_search *search, double *point, struct gw_error
     const size_t number = search->trials.count;
     const double *first = number < space->first.count ? space->first.items[number] : NULL;
     if (!first && search->options.method == GW_SEARCH_GRID)
-        return gw_grid_take(search, point)
-                   ? 0
-                   : gw_error_set(error, GW_ENOENT, "the search is over: the grid has ended");
+        return gw_grid_take(search, point, error);
     if (search->options.method == GW_SEARCH_TPE)
         gw_tpe_split(search);
     for (uint32_t draw = 0; draw < DRAWS_MAX; draw++) {
@@ -280,9 +278,6 @@ static bool may_promote(const struct gw_search *search)
 static int check_trials(const struct gw_search *search, struct gw_error *error)
 {
     const uint32_t limit = search->options.trials ? search->options.trials : UINT32_MAX;
-    if (search->trials.count >= limit && may_promote(search))
-        return gw_error_set(error, GW_EAGAIN,
-                            "no trial now: ask again when a running one has paused or ended");
     if (search->trials.count >= limit)
         return gw_error_set(error, GW_ENOENT, "the search is over: it has its %u trials", limit);
     return 0;
@@ -324,19 +319,23 @@ int gw_search_ask(struct gw_search *search, uint64_t elapsed_ns, const struct gw
     struct gw_search_trial *made = NULL;
     *trial = NULL;
     int rc = check_limits(search, elapsed_ns, error);
-    if (rc == 0 && (made = gw_asha_promote(search))) {
+    if (rc < 0)
+        return rc;
+    if ((made = gw_asha_promote(search))) {
         unrank_trial(search, made);
         made->shown.state = GW_TRIAL_RUNNING;
         made->answer = GW_DECISION_CONTINUE; /* also if it reports its last step again */
         *trial = &made->shown;
         return 0;
     }
-    if (rc == 0)
-        rc = check_trials(search, error);
+    rc = check_trials(search, error);
     if (rc == 0)
         rc = add_trial(search, &made, error);
     if (rc == 0)
         *trial = &made->shown;
+    if (rc == GW_ENOENT && may_promote(search))
+        return gw_error_set(error, GW_EAGAIN,
+                            "no trial now: ask again when a running one has paused or ended");
     return rc;
 }
 
@@ -351,6 +350,24 @@ static int find_running(struct gw_search *search, uint32_t number, struct gw_sea
     return 0;
 }
 
+/* Whether a report changes nothing, with its answer. The report to which the answer was COPY gets
+ * it once more, for a caller that has lost it; if a third one is equal, the copy itself sends it.
+ */
+static bool repeat_answer(struct gw_search_trial *trial, uint64_t step, double loss,
+                          enum gw_decision *decision)
+{
+    if (trial->answer == GW_DECISION_COPY && step == trial->copied.step &&
+        loss == trial->copied.loss) {
+        trial->answer = GW_DECISION_CONTINUE;
+        *decision = GW_DECISION_COPY;
+        return true;
+    }
+    const bool reported = trial->reports.count > 0, copy = trial->scored_step > 0;
+    if (reported && step == trial->shown.step)
+        *decision = trial->answer;
+    return (reported || copy) && step <= trial->shown.step;
+}
+
 int gw_search_tell(struct gw_search *search, uint32_t number, uint64_t step, double value,
                    enum gw_decision *decision, struct gw_error *error)
 {
@@ -359,17 +376,16 @@ int gw_search_tell(struct gw_search *search, uint32_t number, uint64_t step, dou
     int rc = find_running(search, number, &trial, error);
     if (rc < 0)
         return rc;
-    const size_t count = trial->reports.count;
-    const struct gw_search_report *last = count ? &trial->reports.items[count - 1] : NULL;
-    if (last && step <= last->step) {
-        *decision = step == last->step ? trial->answer : GW_DECISION_CONTINUE;
-        return 0;
-    }
     const double loss = to_loss(search, value);
-    rc = gw_array_push(&trial->reports,
-                       (struct gw_search_report){step, loss, loss + (last ? last->sum : 0)});
-    if (rc < 0)
+    if (repeat_answer(trial, step, loss, decision))
+        return 0;
+    const size_t count = trial->reports.count;
+    const double sum = count ? trial->reports.items[count - 1].sum : 0;
+    if (gw_array_reserve(&trial->reports, 1) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
+    const struct gw_search_trial before = *trial;
+    trial->reports.items[trial->reports.count++] =
+        (struct gw_search_report){step, loss, loss + sum};
     trial->shown.step = step;
     trial->shown.value = value;
     trial->answer = GW_DECISION_CONTINUE;
@@ -379,8 +395,12 @@ int gw_search_tell(struct gw_search *search, uint32_t number, uint64_t step, dou
         rc = gw_population_judge(search, trial, &trial->answer);
     else if (search->options.pruner)
         rc = gw_asha_judge(search, trial, &trial->answer);
+    if (rc < 0) {
+        *trial = before; /* as if nothing was reported */
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
     *decision = trial->answer;
-    return rc < 0 ? gw_error_set(error, GW_ENOMEM, "out of memory") : 0;
+    return 0;
 }
 
 static void count_end(struct gw_search *search, struct gw_search_trial *trial)
@@ -406,6 +426,8 @@ int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state
         state != GW_TRIAL_PAUSED)
         return gw_error_set(error, GW_EINVAL,
                             "a trial ends as GW_TRIAL_DONE, _PRUNED, _FAILED or _PAUSED");
+    if (state == GW_TRIAL_PAUSED && trial->answer != GW_DECISION_PAUSE)
+        return gw_error_set(error, GW_EINVAL, "trial %u was not asked to pause", number);
     if (!isnan(value))
         trial->shown.value = value;
     if (state == GW_TRIAL_DONE && isnan(trial->shown.value))

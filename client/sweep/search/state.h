@@ -16,9 +16,10 @@ struct gw_search_trial {
     uint32_t rung;     /* ASHA: rungs that it has recorded (stopping) or was promoted from */
     uint32_t recorded; /* ASHA with promotion: rungs that have its loss */
     double *point;
-    double score;         /* population: its loss at the end of the last interval */
-    uint64_t scored_step; /* 0: it has ended none */
-    double loss;          /* INFINITY until the trial has ended with a value */
+    double score;                   /* population: its loss at the end of the last interval */
+    uint64_t scored_step;           /* 0: it has ended none */
+    struct gw_search_report copied; /* the last report to which the answer was COPY */
+    double loss;                    /* INFINITY until the trial has ended with a value */
     GW_ARRAY(struct gw_search_report) reports;
     bool good;               /* among the best ones; see tpe.h */
     enum gw_decision answer; /* to the last report */

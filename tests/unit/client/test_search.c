@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client/sweep/search/sobol.h"
+#include "tests/unit/alloc.h"
 
 static struct gw_error error;
 
@@ -136,6 +137,24 @@ static void a_grid_of_a_range_without_steps_is_refused(void **state)
     gw_search_free(make_search(SPACE("a=int:0..65535", "b=int:0..65535"), grid));
 }
 
+static void a_grid_gives_up_after_a_million_cells(void **state)
+{
+    (void)state;
+    struct gw_space *space = SPACE("a=int:0..65535", "b=int:0..65535");
+    const struct gw_search_options *grid = GW_SEARCH_OPTIONS(.method = GW_SEARCH_GRID);
+    const struct gw_trial *trial;
+    assert_int_equal(gw_space_require(space, "a>65535", &error), 0);
+    expect_refused(space, grid, "1000000 points of the grid in a row");
+    space = SPACE("a=0,1,2", "b=int:1..1000000");
+    assert_int_equal(gw_space_require(space, "b<2", &error), 0);
+    assert_int_equal(gw_space_require(space, "a!=1", &error), 0);
+    struct gw_search *search = make_search(space, grid);
+    assert_true(number(ask(search), "a") == 0);
+    assert_int_equal(gw_search_ask(search, 0, &trial, &error), GW_ELIMIT);
+    assert_true(number(ask(search), "a") == 2); /* the next call looks behind these */
+    gw_search_free(search);
+}
+
 static void empty_and_contradictory_spaces_are_refused(void **state)
 {
     (void)state;
@@ -167,6 +186,37 @@ static void constraints_and_derived_parameters_hold(void **state)
         assert_true(number(trial, "batch") == number(trial, "global") / number(trial, "gpus"));
         assert_true(number(trial, "batch") >= 8);
     }
+    gw_search_free(search);
+}
+
+static void a_constraint_on_a_number_that_does_not_exist_is_not_met(void **state)
+{
+    (void)state;
+    for (int derived = 0; derived < 2; derived++) {
+        struct gw_space *space = SPACE("opt=a|b", "x=0,2 if opt=a");
+        assert_int_equal(gw_space_derive(space, "ratio=x/x", &error), 0);
+        assert_int_equal(gw_space_require(space, derived ? "ratio!=2" : "x/x!=2", &error), 0);
+        struct gw_search *search = make_search(space, GW_SEARCH_OPTIONS(.method = GW_SEARCH_GRID));
+        assert_true(number(ask(search), "x") == 2);   /* not 0 */
+        assert_true(isnan(number(ask(search), "x"))); /* a trial without x is admitted */
+        expect_over(search, "the grid has ended");
+        gw_search_free(search);
+    }
+}
+
+/* Each derived parameter uses the one before it twice: 2^200 computations if each is not kept. */
+static void a_derived_parameter_is_computed_once(void **state)
+{
+    (void)state;
+    struct gw_space *space = SPACE("d0=1");
+    for (int i = 1; i <= 200; i++) {
+        char text[48];
+        snprintf(text, sizeof text, "d%d=d%d+d%d", i, i - 1, i - 1);
+        assert_int_equal(gw_space_derive(space, text, &error), 0);
+    }
+    assert_int_equal(gw_space_require(space, "d200>d199", &error), 0);
+    struct gw_search *search = make_search(space, NULL);
+    assert_true(number(ask(search), "d200") == 0x1p200);
     gw_search_free(search);
 }
 
@@ -442,6 +492,36 @@ static void asha_promotes_the_best_of_the_highest_rung(void **state)
     gw_search_free(search);
 }
 
+static void a_grid_waits_for_trials_that_may_be_promoted(void **state)
+{
+    (void)state;
+    struct gw_search *search = make_search(
+        SPACE("x=1,2"), GW_SEARCH_OPTIONS(.method = GW_SEARCH_GRID, .eta = 2,
+                                          .pruner = GW_PRUNE_ASHA_PROMOTE, .max_steps = 2));
+    const struct gw_trial *trial;
+    ask(search);
+    ask(search);
+    pause_trial(search, 0, 1, 1);
+    assert_int_equal(gw_search_ask(search, 0, &trial, &error), GW_EAGAIN);
+    pause_trial(search, 1, 1, 2);
+    end(search, ask(search), 1);
+    expect_over(search, "the grid has ended");
+    gw_search_free(search);
+}
+
+static void only_a_trial_that_was_asked_to_pauses(void **state)
+{
+    (void)state;
+    struct gw_search *search =
+        make_search(SPACE("x=0..1"),
+                    GW_SEARCH_OPTIONS(.pruner = GW_PRUNE_ASHA_PROMOTE, .grace = 2, .max_steps = 4));
+    ask(search);
+    assert_int_equal(tell(search, 0, 1, 1), GW_DECISION_CONTINUE);
+    assert_int_equal(gw_search_end(search, 0, GW_TRIAL_PAUSED, NAN, &error), GW_EINVAL);
+    pause_trial(search, 0, 2, 1);
+    gw_search_free(search);
+}
+
 static void the_median_rule_needs_three_others(void **state)
 {
     (void)state;
@@ -495,6 +575,57 @@ static void a_bad_trial_of_a_population_copies_a_good_one(void **state)
     gw_search_free(search);
 }
 
+static void the_report_before_a_copy_gets_its_answer_again(void **state)
+{
+    (void)state;
+    struct gw_search *search =
+        make_search(SPACE("x=0..1"),
+                    GW_SEARCH_OPTIONS(.pruner = GW_PRUNE_POPULATION, .grace = 5, .maximize = true));
+    const struct gw_trial *good = ask(search), *bad = ask(search);
+    assert_int_equal(tell(search, 0, 5, 3), GW_DECISION_CONTINUE);
+    assert_int_equal(tell(search, 1, 7, 1), GW_DECISION_COPY);
+    assert_true(bad->source == good->number && bad->step == 5 && bad->value == 3);
+    const double x = number(bad, "x");
+    assert_int_equal(tell(search, 1, 7, 1), GW_DECISION_COPY); /* the answer was lost */
+    assert_true(bad->step == 5 && number(bad, "x") == x);
+    assert_int_equal(tell(search, 1, 5, 4), GW_DECISION_CONTINUE); /* the checkpoint's own step */
+    assert_true(bad->value == 3);
+    assert_int_equal(tell(search, 1, 7, 1), GW_DECISION_CONTINUE); /* of the copy */
+    assert_true(bad->step == 7 && bad->value == 1);
+    gw_search_free(search);
+}
+
+/* A call without memory, repeated with memory, gives the answer that it would have given. */
+static void a_report_without_memory_is_no_report(void **state)
+{
+    static const enum gw_search_pruner pruners[] = {GW_PRUNE_ASHA, GW_PRUNE_ASHA_PROMOTE,
+                                                    GW_PRUNE_MEDIAN, GW_PRUNE_POPULATION};
+    static const enum gw_decision answers[] = {GW_DECISION_STOP, GW_DECISION_PAUSE,
+                                               GW_DECISION_STOP, GW_DECISION_COPY};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct gw_search *search = make_search(
+            SPACE("x=0..1"), GW_SEARCH_OPTIONS(.pruner = pruners[i], .eta = 2, .max_steps = 9));
+        for (int trial = 0; trial < 5; trial++)
+            ask(search);
+        for (uint32_t trial = 0; trial < 4; trial++)
+            tell(search, trial, 1, trial);
+        enum gw_decision decision;
+        int64_t allowed = 0;
+        int rc;
+        do {
+            gw_alloc_fail_after(allowed++);
+            rc = gw_search_tell(search, 4, 1, 9, &decision, &error);
+            gw_alloc_fail_after(-1);
+            const struct gw_trial *trial = gw_search_trial(search, 4);
+            assert_true(rc == 0 || (rc == GW_ENOMEM && trial->step == 0 && isnan(trial->value)));
+        } while (rc < 0);
+        assert_true(allowed > 1);
+        assert_int_equal(decision, answers[i]);
+        gw_search_free(search);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,8 +633,12 @@ int main(void)
         cmocka_unit_test(random_values_are_spread_evenly),
         cmocka_unit_test(a_grid_has_each_point_once),
         cmocka_unit_test(a_grid_of_a_range_without_steps_is_refused),
+        cmocka_unit_test(a_grid_gives_up_after_a_million_cells),
+        cmocka_unit_test(a_grid_waits_for_trials_that_may_be_promoted),
         cmocka_unit_test(empty_and_contradictory_spaces_are_refused),
         cmocka_unit_test(constraints_and_derived_parameters_hold),
+        cmocka_unit_test(a_constraint_on_a_number_that_does_not_exist_is_not_met),
+        cmocka_unit_test(a_derived_parameter_is_computed_once),
         cmocka_unit_test(first_points_come_first),
         cmocka_unit_test(the_best_trial_is_done_and_has_a_number),
         cmocka_unit_test(reports_of_unknown_and_ended_trials_are_refused),
@@ -515,9 +650,12 @@ int main(void)
         cmocka_unit_test(tpe_bears_odd_reports),
         cmocka_unit_test(asha_stops_trials_that_are_not_among_the_best),
         cmocka_unit_test(asha_promotes_the_best_of_the_highest_rung),
+        cmocka_unit_test(only_a_trial_that_was_asked_to_pauses),
         cmocka_unit_test(the_median_rule_needs_three_others),
         cmocka_unit_test(bad_options_of_pruners_are_refused),
         cmocka_unit_test(a_bad_trial_of_a_population_copies_a_good_one),
+        cmocka_unit_test(the_report_before_a_copy_gets_its_answer_again),
+        cmocka_unit_test(a_report_without_memory_is_no_report),
         cmocka_unit_test(a_search_ends_at_each_of_its_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
