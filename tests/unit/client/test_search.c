@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/sweep/search/parzen.h"
 #include "client/sweep/search/sobol.h"
+#include "client/sweep/search/space.h"
 #include "tests/unit/alloc.h"
 
 static struct gw_error error;
@@ -396,6 +398,20 @@ static void tpe_finds_better_points_than_random_search(void **state)
         fail_msg("better with %d of 20 seeds", better);
 }
 
+static void a_kernel_is_as_wide_as_the_gap_to_a_neighbour(void **state)
+{
+    (void)state;
+    struct gw_space *space = SPACE("x=0..100");
+    struct gw_parzen parzen;
+    static const double observed[] = {50, 20, 21, 22}, sigmas[] = {28, 100. / 12, 100. / 12, 28};
+    assert_int_equal(gw_parzen_init(&parzen, &space->params.items[0], observed, 4), 0);
+    for (size_t i = 0; i < 4; i++) /* from range / (2 * (kernels + 1)) on */
+        assert_true(fabs(parzen.sigmas[i] - sigmas[i]) < 1e-9);
+    assert_true(parzen.sigmas[4] == 100); /* the prior */
+    gw_parzen_deinit(&parzen);
+    gw_space_free(space);
+}
+
 static void tpe_gives_the_same_trials_for_the_same_reports(void **state)
 {
     (void)state;
@@ -646,6 +662,7 @@ int main(void)
         cmocka_unit_test(sobol_fills_each_cell_of_a_grid_once),
         cmocka_unit_test(sobol_has_64_parameters_and_no_more),
         cmocka_unit_test(tpe_finds_better_points_than_random_search),
+        cmocka_unit_test(a_kernel_is_as_wide_as_the_gap_to_a_neighbour),
         cmocka_unit_test(tpe_gives_the_same_trials_for_the_same_reports),
         cmocka_unit_test(tpe_bears_odd_reports),
         cmocka_unit_test(asha_stops_trials_that_are_not_among_the_best),
