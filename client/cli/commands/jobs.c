@@ -126,40 +126,6 @@ static int ask(struct gw_client *client, const struct shown *shown, struct gw_va
 /* -- Selected jobs ------------------------------------------------------------------------------
  */
 
-/* Makes the arguments of a query for the jobs before index *at, the newest first, with as many
- * ranges as a query may have. Reduces *at. */
-static struct gw_value *ranges_of(const struct gw_selector *selector, size_t *at)
-{
-    enum { RANGES_MAX = 200 };
-    struct gw_value *dict = gw_dict(), *list = gw_list();
-    int rc = dict && list ? 0 : GW_ENOMEM;
-    for (int count = 0; count<RANGES_MAX && * at> 0 && rc == 0; count++) {
-        struct gw_value *pair = gw_list();
-        const uint64_t last = selector->items[--*at].job;
-        uint64_t first = last;
-        while (*at > 0 && selector->items[*at - 1].job == first - 1) {
-            first--;
-            --*at;
-        }
-        rc = gw_list_push(pair, gw_i64((int64_t)first));
-        rc = rc == 0 ? gw_list_push(pair, gw_i64((int64_t)last)) : rc;
-        rc = rc == 0 ? gw_list_push(list, gw_value_ref(pair)) : rc;
-        gw_value_unref(pair);
-    }
-    rc = rc == 0 ? gw_dict_set(dict, "ranges", gw_value_ref(list)) : rc;
-    gw_value_unref(list);
-    if (rc == 0)
-        return dict;
-    gw_value_unref(dict);
-    return NULL;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const struct gw_selected *x = a, *y = b;
-    return x->job < y->job ? -1 : x->job > y->job;
-}
-
 /* Resolves all arguments to a list of jobs, ascending and without duplicates. A number without a
  * job is an error, unless the options filter the jobs. */
 static int select_all(struct gw_client *client, const struct shown *shown, struct gw_selector *all,
@@ -185,15 +151,8 @@ static int select_all(struct gw_client *client, const struct shown *shown, struc
         }
         gw_selector_deinit(&one);
     }
-    if (rc < 0 || all->count == 0)
-        return rc;
-    qsort(all->items, all->count, sizeof *all->items, by_number);
-    size_t retained = 1;
-    for (size_t i = 1; i < all->count; i++)
-        if (all->items[i].job != all->items[retained - 1].job)
-            all->items[retained++] = all->items[i];
-    all->count = retained;
-    return 0;
+    gw_selector_sort(all);
+    return rc;
 }
 
 static int find_named(struct gw_client *client, const struct shown *shown, struct found *found,
@@ -202,7 +161,7 @@ static int find_named(struct gw_client *client, const struct shown *shown, struc
     struct gw_selector all;
     int rc = select_all(client, shown, &all, error);
     for (size_t at = all.count; at > 0 && rc == 0;) {
-        struct gw_value *arguments = ranges_of(&all, &at);
+        struct gw_value *arguments = gw_selector_ranges(&all, &at);
         rc = narrow(shown, &arguments, error);
         rc = rc == 0 ? ask(client, shown, arguments, found, error) : rc;
         gw_value_unref(arguments);

@@ -38,8 +38,7 @@ static int by_number(const void *a, const void *b)
     return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Sorts the jobs by number and removes duplicates. */
-static void put_in_order(struct gw_selector *selector)
+void gw_selector_sort(struct gw_selector *selector)
 {
     size_t retained = 0;
     if (selector->count > 0)
@@ -128,7 +127,7 @@ static int add_missing(struct gw_selector *selector, size_t *room, const char *t
         rc = add(selector, room, (struct gw_selected){.job = ranges[i].first, .missing = true});
         found.items = selector->items;
     }
-    put_in_order(selector);
+    gw_selector_sort(selector);
     return rc;
 }
 
@@ -160,7 +159,7 @@ static int resolve(struct gw_selector *selector, struct gw_client *client, const
             rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     }
     gw_value_unref(rows);
-    put_in_order(selector);
+    gw_selector_sort(selector);
     if (rc == 0 && add_missing(selector, &room, text) < 0)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     return rc;
@@ -173,7 +172,7 @@ static int unite(struct gw_selector *selector, const struct gw_selector *part)
     int rc = 0;
     for (size_t i = 0; i < part->count && rc == 0; i++)
         rc = add(selector, &room, part->items[i]);
-    put_in_order(selector);
+    gw_selector_sort(selector);
     return rc;
 }
 
@@ -247,6 +246,32 @@ int gw_selector_init(struct gw_selector *selector, struct gw_client *client, con
     if (selector->count == 0)
         fprintf(stderr, "%s\n", scope && scope->unfinished ? "no unfinished jobs" : "no jobs");
     return 0;
+}
+
+struct gw_value *gw_selector_ranges(const struct gw_selector *selector, size_t *at)
+{
+    enum { RANGES_MAX = 200 };
+    struct gw_value *dict = gw_dict(), *list = gw_list();
+    int rc = dict && list ? 0 : GW_ENOMEM;
+    for (int count = 0; count<RANGES_MAX && * at> 0 && rc == 0; count++) {
+        struct gw_value *pair = gw_list();
+        const uint64_t last = selector->items[--*at].job;
+        uint64_t first = last;
+        while (*at > 0 && selector->items[*at - 1].job == first - 1) {
+            first--;
+            --*at;
+        }
+        rc = gw_list_push(pair, gw_i64((int64_t)first));
+        rc = rc == 0 ? gw_list_push(pair, gw_i64((int64_t)last)) : rc;
+        rc = rc == 0 ? gw_list_push(list, gw_value_ref(pair)) : rc;
+        gw_value_unref(pair);
+    }
+    rc = rc == 0 ? gw_dict_set(dict, "ranges", gw_value_ref(list)) : rc;
+    gw_value_unref(list);
+    if (rc == 0)
+        return dict;
+    gw_value_unref(dict);
+    return NULL;
 }
 
 void gw_selector_deinit(struct gw_selector *selector)

@@ -53,6 +53,14 @@ int gw_selector_init(struct gw_selector *selector, struct gw_client *client, con
                      const struct gw_selector_scope *scope, struct gw_error *error);
 void gw_selector_deinit(struct gw_selector *selector);
 
+/* gw_selector_sort sorts the jobs by number and removes duplicates. */
+void gw_selector_sort(struct gw_selector *selector);
+
+/* gw_selector_ranges makes the arguments of a query "jobs" for the jobs before index *at, the
+ * newest first, with as many ranges as a query may have. It reduces *at to the index of the first
+ * job in the query. Returns NULL if out of memory. */
+struct gw_value *gw_selector_ranges(const struct gw_selector *selector, size_t *at);
+
 /* gw_selector_check checks the syntax of a selector, without a query. Returns 0 or GW_EINVAL. */
 int gw_selector_check(const char *text, struct gw_error *error);
 
