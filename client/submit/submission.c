@@ -252,16 +252,18 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->backoff_ns = options->backoff_ns;
     spec->worker_losses_max = options->worker_losses_max;
     spec->preemptions_max = options->preemptions_max;
-    spec->ranks_per_node = options->ranks_per_node;
-    spec->spread = options->spread;
+    spec->ranks_per_node = options->gang.ranks_per_node;
+    spec->spread = options->gang.spread;
     spec->signal = options->signal;
-    spec->unbound = options->unbound;
-    spec->min_ranks = options->min_ranks;
-    if (options->min_ranks)
-        spec->full_size_timeout_ns =
-            options->full_size_timeout_ns ? options->full_size_timeout_ns : FULL_SIZE_TIMEOUT_NS;
-    if (options->ranks && options->hang_timeout_ns != UINT64_MAX)
-        spec->hang_timeout_ns = options->hang_timeout_ns ? options->hang_timeout_ns : HANG_NS;
+    spec->unbound = options->gpu.unbound;
+    spec->min_ranks = options->gang.min_ranks;
+    if (options->gang.min_ranks)
+        spec->full_size_timeout_ns = options->gang.full_size_timeout_ns
+                                         ? options->gang.full_size_timeout_ns
+                                         : FULL_SIZE_TIMEOUT_NS;
+    if (options->ranks && options->gang.hang_timeout_ns != UINT64_MAX)
+        spec->hang_timeout_ns =
+            options->gang.hang_timeout_ns ? options->gang.hang_timeout_ns : HANG_NS;
 }
 
 /* Returns the streams that the client serves: printed output, held output, or standard input. A
@@ -290,8 +292,8 @@ static int say_spec(struct gw_submission *submission, const struct gw_message *m
 
 static uint32_t gpus_of(const struct gw_task_options *options)
 {
-    bool one = options->gpus_per_rank < 0 || options->gpu_fraction > 0;
-    return one ? 1 : (uint32_t)options->gpus_per_rank;
+    bool one = options->gpu.count < 0 || options->gpu.fraction > 0;
+    return one ? 1 : (uint32_t)options->gpu.count;
 }
 
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
@@ -299,7 +301,7 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
 {
     const struct gw_task_options *options = &spec->options;
     const struct gw_program *program = submission->client->program;
-    bool function = spec->kind == GW_SPEC_FUNCTION, any_gpu = options->gpus_per_rank < 0;
+    bool function = spec->kind == GW_SPEC_FUNCTION, any_gpu = options->gpu.count < 0;
     const char *const *env = spec->env ? spec->env : (const char *const *)environ;
     const struct gw_buffer *own =
         &submission->client->env; /* if this client runs inside a task: that task's environment */
@@ -337,18 +339,18 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .priority = options->priority,
                      .time_limit_ns = options->time_limit_ns,
                      .grace_ns = options->grace_ns ? options->grace_ns : 10 * GW_NS_PER_S,
-                     .fail_grace_ns =
-                         options->fail_grace_ns ? options->fail_grace_ns : 200 * GW_NS_PER_MS,
+                     .fail_grace_ns = options->gang.fail_grace_ns ? options->gang.fail_grace_ns
+                                                                  : 200 * GW_NS_PER_MS,
                      .output_bytes_max = options->output_bytes_max ? options->output_bytes_max
                                                                    : OUTPUT_BYTES_DEFAULT,
-                     .gpu_memory_bytes = options->gpu_memory_bytes,
+                     .gpu_memory_bytes = options->gpu.memory_bytes,
                      .inactivity_timeout_ns = options->inactivity_timeout_ns,
                      .workers_prefer = options->workers_prefer,
                      .pure = options->pure,
                      .actor = spec->actor,
                      .actor_name = text(spec->actor_name),
-                     .gpu_fraction = (uint32_t)(options->gpu_fraction * 1000 + 0.5),
-                     .gpu_isolate = options->isolate_gpus,
+                     .gpu_fraction = (uint32_t)(options->gpu.fraction * 1000 + 0.5),
+                     .gpu_isolate = options->gpu.isolate,
                      .env_templates = spec->env_templates,
                      .streams = streams_of(submission, spec),
                      .epilog = {epilog_bytes.data, (uint32_t)epilog_bytes.size}},

@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     size_t bytes;
     struct gw_graph *graph = gw_graph_new(); /* errors stick; submit reports the first */
     gw_node lr = gw_call(graph, add, NULL, gw_f64(0.4), gw_f64(0.2));
-    gw_node model = gw_call(graph, train, GW_GANG(.ranks = RANKS, .gpus_per_rank = GW_GPU_IF_ANY),
+    gw_node model = gw_call(graph, train, GW_GANG(.ranks = RANKS, .gpu = {.count = GW_GPU_IF_ANY}),
                             gw_result(lr));
     if (gw_client_open(NULL, &client, &error) < 0 ||
         gw_client_submit(client, graph, model, &future, &error) < 0 ||

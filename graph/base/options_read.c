@@ -8,6 +8,23 @@
 /* No options struct grows beyond this size: a larger one was not initialised. */
 enum { STRUCT_SIZE_MAX = 64 << 10 };
 
+static int refuse_later(const char *type, struct gw_error *error)
+{
+    return gw_error_set(error, GW_ENOTSUP,
+                        "struct %s sets a field that this library does not know: the program was "
+                        "built with a version later than " GANGWAY_VERSION,
+                        type);
+}
+
+int gw_options_read_reserved(const uint64_t *words, size_t count, const char *type,
+                             struct gw_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (words[i])
+            return refuse_later(type, error);
+    return 0;
+}
+
 int gw_options_read_sized(void *to, size_t known, const void *from, const char *type,
                           struct gw_error *error)
 {
@@ -22,10 +39,7 @@ int gw_options_read_sized(void *to, size_t known, const void *from, const char *
     const unsigned char *bytes = from;
     for (size_t i = known; i < given; i++)
         if (bytes[i])
-            return gw_error_set(error, GW_ENOTSUP,
-                                "struct %s sets a field that this library does not know: the "
-                                "program was built with a version later than " GANGWAY_VERSION,
-                                type);
+            return refuse_later(type, error);
     memset(to, 0, known);
     if (from)
         memcpy(to, from, given < known ? given : known);

@@ -16,4 +16,13 @@
 int gw_options_read_sized(void *to, size_t known, const void *from, const char *type,
                           struct gw_error *error);
 
+/* GW_OPTIONS_READ_RESERVED checks the reserved words of a group of fields (gangway/options.h).
+ * Returns GW_ENOTSUP if the caller sets one: a later version has a field there. */
+#define GW_OPTIONS_READ_RESERVED(group, type, error)                                               \
+    gw_options_read_reserved((group)->reserved,                                                    \
+                             sizeof(group)->reserved / sizeof *(group)->reserved, #type, (error))
+
+int gw_options_read_reserved(const uint64_t *words, size_t count, const char *type,
+                             struct gw_error *error);
+
 #endif

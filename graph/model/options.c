@@ -28,8 +28,8 @@ static int check_texts(const struct gw_task_options *options, const char *what,
     }
     if (rc == 0)
         rc = gw_places_check(&places,
-                             &(struct gw_places_of){options->ranks, options->ranks_per_node,
-                                                    options->min_ranks, options->spread,
+                             &(struct gw_places_of){options->ranks, options->gang.ranks_per_node,
+                                                    options->gang.min_ranks, options->gang.spread,
                                                     options->workers_prefer},
                              &why);
     if (rc == 0) {
@@ -59,10 +59,10 @@ int gw_options_check_name(const char *name, const char *of, struct gw_error *err
 int gw_options_check(const struct gw_task_options *options, const char *what,
                      struct gw_error *error)
 {
-    if (options->gpus_per_rank < GW_GPU_IF_ANY)
+    if (options->gpu.count < GW_GPU_IF_ANY)
         return gw_error_set(error, GW_EINVAL,
-                            "%s: gpus_per_rank is %d, but must be 0 or more, or GW_GPU_IF_ANY",
-                            what, options->gpus_per_rank);
+                            "%s: gpu.count is %d, but must be 0 or more, or GW_GPU_IF_ANY", what,
+                            options->gpu.count);
     if (options->ranks > INT32_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
     if (options->name && !*options->name)
@@ -73,41 +73,43 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
     if (options->retries > GW_RETRIES_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: retries is %u, and %d is the most", what,
                             options->retries, GW_RETRIES_MAX);
-    if (options->gpu_fraction != 0 &&
-        !(options->gpu_fraction >= 0.001 && options->gpu_fraction <= 0.999))
-        return gw_error_set(
-            error, GW_EINVAL,
-            "%s: gpu_fraction is %g: 0.001 to 0.999 of a GPU (gpus_per_rank = 1 is all "
-            "of one)",
-            what, options->gpu_fraction);
-    if (options->gpu_fraction != 0 && options->gpus_per_rank != 0)
-        return gw_error_set(error, GW_EINVAL, "%s: set gpu_fraction or gpus_per_rank, not both",
+    if (options->gpu.fraction != 0 &&
+        !(options->gpu.fraction >= 0.001 && options->gpu.fraction <= 0.999))
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: gpu.fraction is %g: 0.001 to 0.999 of a GPU (gpu.count = 1 is all "
+                            "of one)",
+                            what, options->gpu.fraction);
+    if (options->gpu.fraction != 0 && options->gpu.count != 0)
+        return gw_error_set(error, GW_EINVAL, "%s: set gpu.fraction or gpu.count, not both", what);
+    if (options->gpu.memory_bytes && options->gpu.count == 0 && options->gpu.fraction == 0)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: gpu.memory_bytes needs gpu.count or gpu.fraction: set one of them",
                             what);
-    if (options->gpu_memory_bytes && options->gpus_per_rank == 0 && options->gpu_fraction == 0)
+    if (options->ranks == 0 && (options->gang.ranks_per_node || options->gang.spread))
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: gang.ranks_per_node and gang.spread are only for gangs: set ranks",
+                            what);
+    if (options->gang.ranks_per_node && options->gang.spread)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: set gang.ranks_per_node or gang.spread, not both", what);
+    if (options->gang.ranks_per_node && options->ranks % options->gang.ranks_per_node)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: %u ranks are not a multiple of gang.ranks_per_node, which is %u",
+                            what, options->ranks, options->gang.ranks_per_node);
+    if (options->gang.min_ranks > options->ranks)
+        return gw_error_set(error, GW_EINVAL, "%s: gang.min_ranks is %u, but the gang has %u ranks",
+                            what, options->gang.min_ranks, options->ranks);
+    if (options->gang.ranks_per_node && options->gang.ranks_per_node != options->ranks &&
+        options->gang.min_ranks % options->gang.ranks_per_node)
         return gw_error_set(
             error, GW_EINVAL,
-            "%s: gpu_memory_bytes needs gpus_per_rank or gpu_fraction: set one of them", what);
-    if (options->ranks == 0 && (options->ranks_per_node || options->spread))
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: ranks_per_node and spread are only for gangs: set ranks", what);
-    if (options->ranks_per_node && options->spread)
-        return gw_error_set(error, GW_EINVAL, "%s: set ranks_per_node or spread, not both", what);
-    if (options->ranks_per_node && options->ranks % options->ranks_per_node)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: %u ranks are not a multiple of ranks_per_node, which is %u", what,
-                            options->ranks, options->ranks_per_node);
-    if (options->min_ranks > options->ranks)
-        return gw_error_set(error, GW_EINVAL, "%s: min_ranks is %u, but the gang has %u ranks",
-                            what, options->min_ranks, options->ranks);
-    if (options->ranks_per_node && options->ranks_per_node != options->ranks &&
-        options->min_ranks % options->ranks_per_node)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: min_ranks %u is not a multiple of ranks_per_node, which is %u",
-                            what, options->min_ranks, options->ranks_per_node);
-    if (options->full_size_timeout_ns && options->min_ranks == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: full_size_timeout_ns needs min_ranks", what);
-    if (options->isolate_gpus && options->ranks == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is only for gangs", what);
+            "%s: gang.min_ranks %u is not a multiple of gang.ranks_per_node, which is %u", what,
+            options->gang.min_ranks, options->gang.ranks_per_node);
+    if (options->gang.full_size_timeout_ns && options->gang.min_ranks == 0)
+        return gw_error_set(error, GW_EINVAL, "%s: gang.full_size_timeout_ns needs gang.min_ranks",
+                            what);
+    if (options->gpu.isolate && options->ranks == 0)
+        return gw_error_set(error, GW_EINVAL, "%s: gpu.isolate is only for gangs", what);
     if (options->signal > GW_SIGNAL_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: there is no signal %u", what, options->signal);
     return check_texts(options, what, error);

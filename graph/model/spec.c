@@ -9,6 +9,10 @@ int gw_spec_set_options(struct gw_graph_spec *spec, const struct gw_task_options
                         struct gw_error *error)
 {
     int rc = GW_OPTIONS_READ(&spec->options, options, gw_task_options, error);
+    if (rc == 0)
+        rc = GW_OPTIONS_READ_RESERVED(&spec->options.gang, gw_gang_options, error);
+    if (rc == 0)
+        rc = GW_OPTIONS_READ_RESERVED(&spec->options.gpu, gw_gpu_options, error);
     if (spec->options.inactivity_timeout_ns == GW_FOREVER)
         spec->options.inactivity_timeout_ns = 0;
     spec->options.struct_size = 0; /* specs of options that are all defaults are equal */
@@ -40,33 +44,33 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
     const struct gw_task_options *o = &spec->options;
     uint64_t numbers[] = {spec->kind,
                           o->ranks,
-                          (uint32_t)o->gpus_per_rank,
+                          (uint32_t)o->gpu.count,
                           o->slots,
                           o->retries,
                           (uint32_t)o->priority,
                           o->memory_bytes,
                           o->time_limit_ns,
                           o->grace_ns,
-                          o->fail_grace_ns,
+                          o->gang.fail_grace_ns,
                           o->output_bytes_max,
-                          o->gpu_memory_bytes,
-                          (uint64_t)(o->gpu_fraction * 1000),
-                          o->isolate_gpus,
+                          o->gpu.memory_bytes,
+                          (uint64_t)(o->gpu.fraction * 1000),
+                          o->gpu.isolate,
                           o->inactivity_timeout_ns,
                           o->backoff_ns,
                           o->workers_prefer,
                           o->pure,
                           o->worker_losses_max,
                           o->preemptions_max,
-                          o->hang_timeout_ns,
+                          o->gang.hang_timeout_ns,
                           spec->env_templates,
                           spec->held_output,
                           spec->input,
-                          o->ranks_per_node,
-                          o->spread,
-                          o->min_ranks,
-                          o->full_size_timeout_ns,
-                          o->unbound,
+                          o->gang.ranks_per_node,
+                          o->gang.spread,
+                          o->gang.min_ranks,
+                          o->gang.full_size_timeout_ns,
+                          o->gpu.unbound,
                           o->signal};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -101,25 +105,27 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
 {
     const struct gw_task_options *x = &a->options, *y = &b->options;
     return a->kind == b->kind && a->function == b->function && x->ranks == y->ranks &&
-           x->gpus_per_rank == y->gpus_per_rank && x->slots == y->slots &&
+           x->gpu.count == y->gpu.count && x->slots == y->slots &&
            x->memory_bytes == y->memory_bytes && x->priority == y->priority &&
            x->retries == y->retries && x->time_limit_ns == y->time_limit_ns &&
-           x->grace_ns == y->grace_ns && x->fail_grace_ns == y->fail_grace_ns &&
+           x->grace_ns == y->grace_ns && x->gang.fail_grace_ns == y->gang.fail_grace_ns &&
            x->output_bytes_max == y->output_bytes_max &&
-           x->gpu_memory_bytes == y->gpu_memory_bytes && x->gpu_fraction == y->gpu_fraction &&
-           x->isolate_gpus == y->isolate_gpus &&
+           x->gpu.memory_bytes == y->gpu.memory_bytes && x->gpu.fraction == y->gpu.fraction &&
+           x->gpu.isolate == y->gpu.isolate &&
            x->inactivity_timeout_ns == y->inactivity_timeout_ns && x->backoff_ns == y->backoff_ns &&
            x->workers_prefer == y->workers_prefer && x->pure == y->pure &&
            x->worker_losses_max == y->worker_losses_max &&
-           x->preemptions_max == y->preemptions_max && x->hang_timeout_ns == y->hang_timeout_ns &&
-           x->ranks_per_node == y->ranks_per_node && x->spread == y->spread &&
-           x->min_ranks == y->min_ranks && x->full_size_timeout_ns == y->full_size_timeout_ns &&
-           x->signal == y->signal && x->unbound == y->unbound &&
-           a->env_templates == b->env_templates && a->held_output == b->held_output &&
-           a->input == b->input && text_equal(x->resources, y->resources) &&
-           text_equal(x->workers, y->workers) && text_equal(x->annotations, y->annotations) &&
-           texts_equal(x->files, y->files) && texts_equal(a->argv, b->argv) &&
-           texts_equal(a->env, b->env) && text_equal(a->cwd, b->cwd);
+           x->preemptions_max == y->preemptions_max &&
+           x->gang.hang_timeout_ns == y->gang.hang_timeout_ns &&
+           x->gang.ranks_per_node == y->gang.ranks_per_node && x->gang.spread == y->gang.spread &&
+           x->gang.min_ranks == y->gang.min_ranks &&
+           x->gang.full_size_timeout_ns == y->gang.full_size_timeout_ns && x->signal == y->signal &&
+           x->gpu.unbound == y->gpu.unbound && a->env_templates == b->env_templates &&
+           a->held_output == b->held_output && a->input == b->input &&
+           text_equal(x->resources, y->resources) && text_equal(x->workers, y->workers) &&
+           text_equal(x->annotations, y->annotations) && texts_equal(x->files, y->files) &&
+           texts_equal(a->argv, b->argv) && texts_equal(a->env, b->env) &&
+           text_equal(a->cwd, b->cwd);
 }
 
 static int copy_texts(struct gw_arena *arena, const char *const *texts, const char *const **copy)

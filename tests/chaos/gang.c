@@ -272,9 +272,9 @@ static int submit(char **words)
     gw_node node = gw_call(graph, count,
                            GW_GANG(.name = getenv("CHAOS_NAME"), .ranks = (uint32_t)atoi(words[3]),
                                    .retries = (uint32_t)atoi(words[4]),
-                                   .hang_timeout_ns = (uint64_t)atoi(words[5]) * 1000000,
-                                   .gpus_per_rank = gpus >= 1 ? (int32_t)gpus : 0,
-                                   .gpu_fraction = gpus < 1 ? gpus : 0),
+                                   .gang.hang_timeout_ns = (uint64_t)atoi(words[5]) * 1000000,
+                                   .gpu.count = gpus >= 1 ? (int32_t)gpus : 0,
+                                   .gpu.fraction = gpus < 1 ? gpus : 0),
                            gw_i64(atoi(words[0])), gw_i64(atoi(words[1])), gw_str(words[2]));
     if (gw_client_open(NULL, &client, &error) < 0 ||
         gw_client_submit(client, graph, node, &future, &error) < 0 ||

@@ -72,13 +72,15 @@ class Install(e2e.Case):
         self.assertNotIn("libgangway", self.run_program("ldd", path).stdout)
         self.check_program(path, True)
 
-    def build_sized(self, change):
+    OPTIONS = ("gangway.h", "gw_client_options"), ("graph.h", "gw_task_options")
+
+    def build_sized(self, change, structs=OPTIONS, flags=()):
         """Builds sized.c against a copy of the installed headers, in which `change` has changed
-        the structs of the options of clients and tasks; returns the path of the program."""
+        the structs; returns the path of the program."""
         headers = os.path.join(self.dir, "headers")
         shutil.rmtree(headers, ignore_errors=True)
         shutil.copytree(self.prefix + "/include", headers)
-        for name, struct in (("gangway.h", "gw_client_options"), ("graph.h", "gw_task_options")):
+        for name, struct in structs:
             path = os.path.join(headers, "gangway", name)
             with open(path, encoding="utf-8") as file:
                 text = file.read()
@@ -87,8 +89,8 @@ class Install(e2e.Case):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text[:begin] + change(text[begin:end]) + text[end:])
         path = os.path.join(self.dir, "sized")
-        self.run_program("cc", "-o", path, "sized.c", "-I", headers, "-L", self.lib, "-lgangway",
-                         cwd=self.source)
+        self.run_program("cc", *flags, "-o", path, "sized.c", "-I", headers, "-L", self.lib,
+                         "-lgangway", cwd=self.source)
         return path
 
     def test_program_of_earlier_headers_runs(self):
@@ -107,6 +109,23 @@ class Install(e2e.Case):
         self.assertIn("result 42", self.run_program(path).stdout)
         self.assertIn("struct gw_task_options sets a field that this library does not know",
                       self.run_program(path, "set", rc=2).stderr)
+
+    def test_group_of_options_can_grow(self):
+        """An earlier program has reserved words where this library has fields. A later program may
+        have a field where this library has a reserved word."""
+        gpu = (("graph.h", "gw_gpu_options"),)
+
+        def earlier(struct):
+            return struct[:struct.index("    bool isolate;")] + "    uint64_t reserved[9];"
+
+        def later(struct):
+            self.assertIn("uint64_t reserved[8];", struct)
+            return struct.replace("uint64_t reserved[8];", "uint64_t later, reserved[7];")
+        for change in (earlier, later):
+            self.assertIn("result 42", self.run_program(self.build_sized(change, gpu)).stdout)
+        path = self.build_sized(later, gpu, ["-DLATER=later"])
+        self.assertIn("struct gw_gpu_options sets a field that this library does not know",
+                      self.run_program(path, rc=2).stderr)
 
     def test_shared_library_has_versions(self):
         """Its soname has the minor version, and each symbol the version that it appeared in."""

@@ -96,7 +96,7 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
     struct gw_task_options *task = &launch->task;
     const struct gw_option gangs[] = {
         {"retries", 0, GW_OPTION_U32, &task->retries, "N", "the same as --max-restarts"},
-        {"isolate-gpus", 0, GW_OPTION_FLAG, &task->isolate_gpus, NULL,
+        {"isolate-gpus", 0, GW_OPTION_FLAG, &task->gpu.isolate, NULL,
          "a rank sees only its own GPU, as device 0, and\n"
          "not the GPUs of all ranks on its host (always so\n"
          "with several GPUs for each rank, fractions and\n"
@@ -104,7 +104,7 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
         {"max-preemptions", 0, GW_OPTION_BUDGET, &task->preemptions_max, "N",
          "number of starts after `gangway restart`\n"
          "(default: 100)"},
-        {"hang-timeout", 0, GW_OPTION_PATIENCE, &task->hang_timeout_ns, "TIME",
+        {"hang-timeout", 0, GW_OPTION_PATIENCE, &task->gang.hang_timeout_ns, "TIME",
          "end the gang if a rank is stopped for this long,\n"
          "or if ranks with functions wait in different\n"
          "places; the error names the ranks (default: 10m;\n"
@@ -121,10 +121,10 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
          "number of hosts, with --per-node ranks each"},
         {"per-node", 0, GW_OPTION_U32, &launch->nodes.per_node, "N",
          "exact number of ranks on each host"},
-        {"min-ranks", 0, GW_OPTION_U32, &task->min_ranks, "M",
+        {"min-ranks", 0, GW_OPTION_U32, &task->gang.min_ranks, "M",
          "start with at least M ranks if a host is lost or\n"
          "--full-size-timeout is over, and grow later"},
-        {"full-size-timeout", 0, GW_OPTION_DELAY, &task->full_size_timeout_ns, "TIME",
+        {"full-size-timeout", 0, GW_OPTION_DELAY, &task->gang.full_size_timeout_ns, "TIME",
          "time to wait for room for all ranks before the\n"
          "gang starts with fewer (default: 30s)"},
         {"mpi", 0, GW_OPTION_TEXT, &launch->mpi, "none",
@@ -194,7 +194,7 @@ static void add_place_rows(struct gw_launch_options *launch, const struct table 
          table->slots},
         {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N",
          table->gpus},
-        {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
+        {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu.memory_bytes, "SIZE",
          "memory that each of its GPUs or MIG instances has\n"
          "at least"},
         {"bind", 0, GW_OPTION_TEXT, &launch->bind, "near|none",
@@ -265,7 +265,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"signal", 0, GW_OPTION_TEXT, &launch->signal, "NAME",
          "signal to send instead of SIGTERM: USR1, SIGUSR1,\n"
          "10"},
-        {"fail-grace", 0, GW_OPTION_DELAY, &task->fail_grace_ns, "TIME",
+        {"fail-grace", 0, GW_OPTION_DELAY, &task->gang.fail_grace_ns, "TIME",
          "the grace time after another rank has failed\n"
          "(default: 200ms)"},
         {launch->gang ? "max-restarts" : "retries", 0, GW_OPTION_U32, &task->retries, "N",
@@ -355,12 +355,12 @@ static bool check_gpus(const struct gw_launch_options *launch, const char *comma
             command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
-    if (task->gpu_fraction > 0 && task->gpu_fraction < 0.001) {
+    if (task->gpu.fraction > 0 && task->gpu.fraction < 0.001) {
         gw_cli_message("gangway %s: --%s %s: the smallest fraction of a GPU is 0.001", command,
                        launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
-    if (task->gpu_memory_bytes && !task->gpus_per_rank && task->gpu_fraction <= 0) {
+    if (task->gpu.memory_bytes && !task->gpu.count && task->gpu.fraction <= 0) {
         gw_cli_message("gangway %s: --gpu-memory needs --gpus, the number of GPUs", command);
         return false;
     }

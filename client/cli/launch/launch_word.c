@@ -10,23 +10,23 @@ bool gw_launch_word_gpus(const char *text, struct gw_task_options *task)
 {
     char *end;
     double number = strtod(text, &end);
-    task->gpus_per_rank = 0;
-    task->gpu_fraction = 0;
+    task->gpu.count = 0;
+    task->gpu.fraction = 0;
     if (strcmp(text, "any") == 0)
-        task->gpus_per_rank = GW_GPU_IF_ANY;
+        task->gpu.count = GW_GPU_IF_ANY;
     else if (end == text || *end || !(number >= 0 && number <= 1024))
         return false;
     else if (number == (int32_t)number)
-        task->gpus_per_rank = (int32_t)number;
+        task->gpu.count = (int32_t)number;
     else
-        task->gpu_fraction = number;
-    return number < 1 || task->gpu_fraction == 0;
+        task->gpu.fraction = number;
+    return number < 1 || task->gpu.fraction == 0;
 }
 
 bool gw_launch_word_bind(const char *text, struct gw_task_options *task)
 {
-    task->unbound = strcmp(text, "none") == 0;
-    return task->unbound || strcmp(text, "near") == 0;
+    task->gpu.unbound = strcmp(text, "none") == 0;
+    return task->gpu.unbound || strcmp(text, "near") == 0;
 }
 
 bool gw_launch_word_signal(const char *text, uint32_t *number)

@@ -51,7 +51,7 @@ static bool count_ranks(const struct gw_nodes *nodes, struct gw_task_options *ta
             "--nodes %llu --per-node %llu: these are more than %d ranks: give smaller numbers",
             (unsigned long long)count, (unsigned long long)each, INT32_MAX);
     task->ranks = (uint32_t)(count * each);
-    task->ranks_per_node = (uint32_t)each;
+    task->gang.ranks_per_node = (uint32_t)each;
     return true;
 }
 
@@ -126,7 +126,7 @@ static bool take_hosts(struct gw_nodes *nodes, const struct gw_hosts *hosts,
     char said[SAID_BYTES];
     for (size_t i = 0; i < hosts->items.count; i++)
         ranks += slots_of(&hosts->items.items[i]);
-    if (task->min_ranks)
+    if (task->gang.min_ranks)
         return take_elastic(nodes, hosts);
     if (task->ranks != GW_NODES_UNSAID && task->ranks > ranks)
         return refuse(
@@ -184,20 +184,22 @@ bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
         return refuse("-n 0: a gang has at least one rank");
     if (!count_ranks(nodes, task))
         return false;
-    if (nodes->same_host && task->ranks_per_node && task->ranks_per_node != task->ranks)
+    if (nodes->same_host && task->gang.ranks_per_node && task->gang.ranks_per_node != task->ranks)
         return refuse("--same-host means one node, but --nodes is %u",
-                      task->ranks / task->ranks_per_node);
+                      task->ranks / task->gang.ranks_per_node);
     if (nodes->same_host)
-        task->ranks_per_node = task->ranks;
-    task->spread = nodes->spread &&
-                   !by_number; /* --nodes and --per-node already say how far the ranks are spread */
-    if (task->full_size_timeout_ns && !task->min_ranks)
+        task->gang.ranks_per_node = task->ranks;
+    task->gang.spread =
+        nodes->spread &&
+        !by_number; /* --nodes and --per-node already say how far the ranks are spread */
+    if (task->gang.full_size_timeout_ns && !task->gang.min_ranks)
         return refuse("--full-size-timeout needs --min-ranks M");
-    if (task->min_ranks > task->ranks)
-        return refuse("--min-ranks %u: the gang has only %u ranks (-n)", task->min_ranks,
+    if (task->gang.min_ranks > task->ranks)
+        return refuse("--min-ranks %u: the gang has only %u ranks (-n)", task->gang.min_ranks,
                       task->ranks);
-    if (by_number && task->ranks_per_node != task->ranks && task->min_ranks % task->ranks_per_node)
+    if (by_number && task->gang.ranks_per_node != task->ranks &&
+        task->gang.min_ranks % task->gang.ranks_per_node)
         return refuse("--min-ranks %u: must be a multiple of the %u ranks of each node",
-                      task->min_ranks, task->ranks_per_node);
+                      task->gang.min_ranks, task->gang.ranks_per_node);
     return true;
 }

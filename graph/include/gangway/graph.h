@@ -31,9 +31,50 @@ struct gw_function {
 /* GW_FUNCTION(name) is a pointer to the gw_function of GW_TASK(name). */
 #define GW_FUNCTION(name) (&gw_registered_##name)
 
-/* GW_GPU_IF_ANY is a value for gpus_per_rank: each rank gets one GPU if the cluster has GPUs, and
+/* GW_GPU_IF_ANY is a value for gpu.count: each rank gets one GPU if the cluster has GPUs, and
  * otherwise none. */
 enum { GW_GPU_IF_ANY = -1 };
+
+/* The part of gw_task_options for gangs. Every field may be 0, which means its default. */
+struct gw_gang_options {
+    uint32_t min_ranks;      /* for an elastic gang: the smallest number of ranks with which an
+                                attempt may start; 0: an attempt always has `ranks` ranks; see
+                                "Elastic gangs" below */
+    uint32_t ranks_per_node; /* the exact number of ranks on each worker, with one worker per host;
+                                `ranks` is a multiple of this number. If both are equal, all ranks
+                                are on one host. 0: the ranks are on as few workers as possible, if
+                                possible on GPUs that are near each other */
+    uint64_t full_size_timeout_ns; /* with min_ranks: how long the gang waits for room for all
+                                      `ranks` ranks before it starts with fewer; 0: 30 s;
+                                      GW_FOREVER: without limit, if the cluster has enough resources
+                                      but other tasks use them */
+    uint64_t hang_timeout_ns; /* hang timeout: how long the ranks may make no progress at different
+                                 places (one rank in a collective and another not, or a rank stopped
+                                 by SIGSTOP). Then the attempt ends, and the error names the ranks
+                                 that are behind; 0: 10 minutes; GW_FOREVER: none */
+    uint64_t fail_grace_ns; /* time from SIGTERM to SIGKILL after another rank failed; 0: 200 ms */
+    bool spread; /* place the ranks on as many workers as possible, with the same number of ranks on
+                    each; cannot be combined with ranks_per_node */
+    uint64_t reserved[8]; /* for fields of later versions, see options.h */
+};
+
+/* The part of gw_task_options for GPUs. Every field may be 0, which means its default. */
+struct gw_gpu_options {
+    int32_t count;         /* GPUs of each rank or of the task; or GW_GPU_IF_ANY */
+    uint64_t memory_bytes; /* least GPU memory that each GPU of a rank must have; with fraction:
+                              least memory of the fraction */
+    double fraction;       /* a fraction of one GPU, 0.001 to 0.999, instead of count; other tasks
+                              may use the rest of the GPU. The fraction is one of the GPU's memory.
+                              Gangway does not enforce it: the task reads its number of bytes from
+                              GANGWAY_GPU_MEMORY_BYTES */
+    bool isolate; /* each rank of a command's gang sees only its own GPUs. false: a rank sees the
+                     GPUs of all ranks on its host, in the order of LOCAL_RANK, unless a rank has
+                     several GPUs or a fraction. GANGWAY_GPUS lists a rank's own GPUs by their
+                     numbers: "0,1" */
+    bool unbound; /* true: the processes of the task may run on all CPUs of the worker; false: only
+                     on the CPUs near their GPUs */
+    uint64_t reserved[8]; /* for fields of later versions, see options.h */
+};
 
 /* How a node runs. Every field may be 0, which means its default. Times are in nanoseconds. */
 struct gw_task_options {
@@ -41,8 +82,7 @@ struct gw_task_options {
     const char *name;   /* name of the task in listings and errors; unique in the graph; one line of
                            UTF-8, at most 255 bytes; copied */
     uint32_t ranks;     /* number of ranks of a gang (GW_GANG); 0: an ordinary task */
-    int32_t gpus_per_rank; /* GPUs of each rank or of the task; or GW_GPU_IF_ANY */
-    uint32_t slots;        /* slots per rank; 0: 1 */
+    uint32_t slots;     /* slots per rank; 0: 1 */
     uint64_t memory_bytes; /* memory of each rank, in bytes: the worker reserves it, and kills a
                               task that uses more */
     int32_t priority; /* a task with higher priority runs first; only an admin may set more than 0,
@@ -55,10 +95,7 @@ struct gw_task_options {
                                and GW_FOREVER: no limit */
     uint64_t grace_ns; /* time from SIGTERM to SIGKILL if the task is cancelled or exceeds a limit;
                           0: 10 s; GW_FOREVER: no SIGKILL */
-    uint64_t fail_grace_ns; /* time from SIGTERM to SIGKILL after another rank failed; 0: 200 ms */
     uint64_t output_bytes_max;      /* maximum size of each output file; 0: 64 MiB */
-    uint64_t gpu_memory_bytes;      /* least GPU memory that each GPU of a rank must have; with
-                                       gpu_fraction: least memory of the fraction */
     uint64_t inactivity_timeout_ns; /* inactivity timeout: an attempt that is silent for longer (no
                                        gw_task_step, no gw_task_progress, no output) is killed with
                                        GW_ETIMEDOUT; checked four times in this time. If the output
@@ -73,7 +110,7 @@ struct gw_task_options {
                               that no worker ever had is refused (GW_ENOENT) if there are workers.
                               A gang may give the number of ranks for each name: with "a:2,b:3"
                               ranks 0 and 1 run on a, and ranks 2 to 4 on b. `ranks` is then the
-                              sum, and ranks_per_node, spread, min_ranks and workers_prefer are not
+                              sum, and workers_prefer, ranks_per_node, spread and min_ranks are not
                               set */
     const char *annotations;  /* "key=value,...", shown to people; copied */
     const char *const *files; /* "PATH" or "PATH:NAME", NULL-terminated; copied; see below */
@@ -85,40 +122,14 @@ struct gw_task_options {
                   caller; any other end affects all. A failure is not shared with later tasks. Not
                   allowed in detached jobs and ranges. Equal arguments of more than 64 KiB are not
                   recognised: share one gw_scatter */
-    double gpu_fraction; /* a fraction of one GPU, 0.001 to 0.999, instead of gpus_per_rank; other
-                            tasks may use the rest of the GPU. The fraction is one of the GPU's
-                            memory. Gangway does not enforce it: the task reads its number of bytes
-                            from GANGWAY_GPU_MEMORY_BYTES */
-    bool isolate_gpus;   /* each rank of a command's gang sees only its own GPUs. false: a rank
-                            sees the GPUs of all ranks on its host, in the order of LOCAL_RANK,
-                            unless a rank has several GPUs or a fraction. GANGWAY_GPUS lists a
-                            rank's own GPUs by their numbers: "0,1" */
-    uint32_t worker_losses_max; /* number of further attempts after a worker was lost; 0: 9;
-                                   GW_NONE: no further attempt */
-    uint32_t preemptions_max;   /* number of further attempts after gw_job_restart; 0: 100, which
-                                   is also the maximum; GW_NONE: no further attempt */
-    uint32_t signal;            /* number of the signal (for example SIGUSR1) that asks a command
-                                   and its descendants to end; 0: SIGTERM */
-    uint64_t hang_timeout_ns; /* hang timeout of a gang: how long its ranks may make no progress at
-                                 different places (one rank in a collective and another not, or a
-                                 rank stopped by SIGSTOP). Then the attempt ends, and the error
-                                 names the ranks that are behind; 0: 10 minutes; GW_FOREVER: none */
-    uint32_t ranks_per_node;  /* for a gang: the exact number of ranks on each worker, with one
-                                 worker per host; `ranks` is a multiple of this number. If both are
-                                 equal, all ranks are on one host. 0: the ranks are on as few
-                                 workers as possible, if possible on GPUs that are near each other
-                                 */
-    bool spread;        /* for a gang: place the ranks on as many workers as possible, with the same
-                           number of ranks on each; cannot be combined with ranks_per_node */
-    uint32_t min_ranks; /* for an elastic gang: the smallest number of ranks with which an
-                           attempt may start; 0: an attempt always has `ranks` ranks; see
-                           "Elastic gangs" below */
-    uint64_t
-        full_size_timeout_ns; /* with min_ranks: how long the gang waits for room for all `ranks`
-                         ranks before it starts with fewer; 0: 30 s; GW_FOREVER: without
-                         limit, if the cluster has enough resources but other tasks use them */
-    bool unbound; /* for a task with GPUs: true: its processes may run on all CPUs of the worker;
-                     false: only on the CPUs near their GPUs */
+    uint32_t worker_losses_max;  /* number of further attempts after a worker was lost; 0: 9;
+                                    GW_NONE: no further attempt */
+    uint32_t preemptions_max;    /* number of further attempts after gw_job_restart; 0: 100, which
+                                    is also the maximum; GW_NONE: no further attempt */
+    uint32_t signal;             /* number of the signal (for example SIGUSR1) that asks a command
+                                    and its descendants to end; 0: SIGTERM */
+    struct gw_gang_options gang; /* only for gangs: .gang = {.spread = true} */
+    struct gw_gpu_options gpu;   /* .gpu = {.count = 1} */
 };
 
 /* GPUs. A task owns its GPUs until its process and all descendants have ended and their GPU memory
@@ -130,18 +141,18 @@ struct gw_task_options {
  * fails, its task runs again elsewhere; this does not count against the retry budget.
  *
  * MIG instances. An instance counts as a GPU. An ordinary task with one GPU prefers a free instance
- * with gpu_memory_bytes to a whole GPU. A task with several GPUs gets whole GPUs, because CUDA
+ * with gpu.memory_bytes to a whole GPU. A task with several GPUs gets whole GPUs, because CUDA
  * shows a process only one instance; a request that only instances could serve is refused. The
  * ranks of a gang get whole GPUs and wait for them. If the cluster can never have enough whole
  * GPUs, all ranks get instances, on different physical GPUs if possible; each rank of a command
- * then sees only its own, as with isolate_gpus. If two ranks share a physical GPU, which NCCL
+ * then sees only its own, as with gpu.isolate. If two ranks share a physical GPU, which NCCL
  * refuses, gw_task_comm uses the host backend, and commands find GANGWAY_PHYSICAL_GPU_SHARED=1. A
  * fraction may be of a GPU or of an instance.
  *
  * CPUs. A process with GPUs starts bound (sched_setaffinity) to those CPUs of its worker that are
  * near its GPUs. It is bound to all CPUs of the worker if the driver does not report which CPUs are
- * near, if the worker may use none of the near ones, or with `unbound`. The process may change its
- * binding. */
+ * near, if the worker may use none of the near ones, or with gpu.unbound. The process may change
+ * its binding. */
 
 /* Restarts of a gang. A gang fails as a whole and starts again as a whole: a new attempt
  * (gw_task_try) with a new communicator, port and processes. There are three budgets. `retries`

@@ -12,6 +12,13 @@
  * library that is older than the program refuses options that set a field which the library does
  * not know.
  *
+ * Some fields are in a group, which is a struct of its own:
+ *
+ *     GW_OPTIONS(.retries = 3, .gang = {.min_ranks = 2}, .gpu = {.count = 1})
+ *
+ * A group lies inside the options struct, so its size cannot change. It ends with reserved words,
+ * which are 0: a later version puts a new field in the place of whole reserved words.
+ *
  * A struct that a macro built in a call is valid until the call has returned. In C++ the fields
  * must be in the order of the struct. */
 #ifndef GANGWAY_OPTIONS_H

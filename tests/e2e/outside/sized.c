@@ -1,5 +1,6 @@
 /* A program whose options structs have another size than those of the library: the test changes the
- * headers. `set` sets the last byte of the options of a task. */
+ * headers. `set` sets the last byte of the options of a task. LATER is a field that a later version
+ * has in the group for GPUs. */
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,9 @@ int main(int argc, char **argv)
     memset(task_options.behind, 0xff, sizeof task_options.behind);
     if (argc > 1)
         memset((char *)&task_options.options + sizeof task_options.options - 1, 1, 1);
+#ifdef LATER
+    task_options.options.gpu.LATER = 1;
+#endif
     if (gw_client_open(&client_options.options, &client, &error) < 0 ||
         gw_submit(client, answer, &task_options.options, GW_ARGS(), &future, &error) < 0 ||
         gw_future_get(future, 0, &value, &error) < 0 || gw_value_get_i64(value, &n, &error) < 0)

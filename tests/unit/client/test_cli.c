@@ -282,9 +282,9 @@ static void an_explicit_zero_replaces_the_option_default(void **state)
         assert_int_equal(both[i]->worker_losses_max, UINT32_MAX);
         assert_int_equal(both[i]->preemptions_max, UINT32_MAX);
         assert_int_equal(both[i]->grace_ns, 1);
-        assert_int_equal(both[i]->fail_grace_ns, 1);
-        assert_int_equal(both[i]->full_size_timeout_ns, 1);
-        assert_true(both[i]->hang_timeout_ns == UINT64_MAX);
+        assert_int_equal(both[i]->gang.fail_grace_ns, 1);
+        assert_int_equal(both[i]->gang.full_size_timeout_ns, 1);
+        assert_true(both[i]->gang.hang_timeout_ns == UINT64_MAX);
     }
     assert_int_equal(launch.task.slots, 3);
     json_decref(zero);
@@ -323,7 +323,7 @@ static void options_of_slurm_and_torchrun_are_accepted(void **state)
     for (size_t i = 0; i < sizeof gangs / sizeof *gangs; i++) {
         assert_true(launch_with(&launch, true, gangs[i], &exit_code));
         assert_int_equal(launch.task.ranks, 6);
-        assert_int_equal(launch.task.ranks_per_node, 3);
+        assert_int_equal(launch.task.gang.ranks_per_node, 3);
         assert_int_equal(launch.task.slots, 4);
         assert_int_equal(launch.task.time_limit_ns, 5400 * GW_NS_PER_S);
         assert_string_equal(launch.name, "sweep");

@@ -64,7 +64,10 @@ static void check_graph()
     gw_node named = gw_call(graph, add, &options, gw_result(sum));
     expect(gw_graph_count(graph) == 3, "three tasks");
     expect(gw_graph_check(graph, &error) == 0, "a good graph");
-    gw_node gang = gw_call(graph, add, GW_GANG(.name = "gang", .ranks = 4), gw_result(named));
+    gw_node gang = gw_call(graph, add,
+                           GW_GANG(.name = "gang", .ranks = 4, .gang = {.min_ranks = 2},
+                                   .gpu = {.count = GW_GPU_IF_ANY}),
+                           gw_result(named));
     gw_call(graph, add, GW_OPTIONS(.retries = 2), gw_result_rank(gang, 3));
     expect(gw_graph_check(graph, &error) == 0, "options kept until the call");
     gw_graph_after(graph, none, named);

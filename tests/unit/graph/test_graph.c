@@ -63,7 +63,7 @@ static void sealed_graph_has_tasks_in_dependency_order(void **state)
     struct gw_graph *graph = gw_graph_new();
     gw_node none = gw_call(graph, add, NULL);
     gw_node sum = gw_call(graph, add, NULL, gw_f64(1), gw_result(none));
-    gw_node model = gw_call(graph, train, GW_GANG(.ranks = 4, .gpus_per_rank = GW_GPU_IF_ANY),
+    gw_node model = gw_call(graph, train, GW_GANG(.ranks = 4, .gpu.count = GW_GPU_IF_ANY),
                             gw_result(sum), gw_result(none), gw_result(sum));
     gw_node last = gw_call(graph, add, GW_OPTIONS(.name = "last"), gw_result_all(model),
                            gw_result_rank(model, 3));
@@ -78,7 +78,7 @@ static void sealed_graph_has_tasks_in_dependency_order(void **state)
     assert_int_equal(rows.dep_row[rows.deps_at[row] + 1], rows.row_of_node[none.index]);
     assert_int_equal(rows.dep_rank[rows.deps_at[row]], 0);
     assert_int_equal(rows.specs[rows.spec[row]].options.ranks, 4);
-    assert_int_equal(rows.specs[rows.spec[row]].options.gpus_per_rank, GW_GPU_IF_ANY);
+    assert_int_equal(rows.specs[rows.spec[row]].options.gpu.count, GW_GPU_IF_ANY);
     assert_ptr_equal(rows.specs[rows.spec[row]].function, GW_FUNCTION(train));
 
     row = rows.row_of_node[last.index];
@@ -338,21 +338,21 @@ static void wrong_references_are_refused_with_the_cause(void **state)
     assert_fails(graph, GW_EINVAL, "gw_graph_after");
 
     graph = gw_graph_new();
-    gw_call(graph, add, GW_OPTIONS(.gpus_per_rank = -2));
-    assert_fails(graph, GW_EINVAL, "gpus_per_rank is -2");
+    gw_call(graph, add, GW_OPTIONS(.gpu.count = -2));
+    assert_fails(graph, GW_EINVAL, "gpu.count is -2");
 
     static const struct {
         struct gw_task_options options;
         const char *text;
     } gpus[] = {
-        {GW_INIT(gw_task_options, .gpu_fraction = 1), "gpu_fraction is 1: 0.001 to 0.999 of a GPU"},
-        {GW_INIT(gw_task_options, .gpu_fraction = -0.5), "gpu_fraction is -0.5"},
-        {GW_INIT(gw_task_options, .gpu_fraction = 0.5, .gpus_per_rank = 1),
-         "set gpu_fraction or gpus_per_rank, not both"},
-        {GW_INIT(gw_task_options, .gpu_memory_bytes = 1),
-         "gpu_memory_bytes needs gpus_per_rank or gpu_fraction"},
-        {GW_INIT(gw_task_options, .gpus_per_rank = 1, .isolate_gpus = true),
-         "isolate_gpus is only for gangs"},
+        {GW_INIT(gw_task_options, .gpu.fraction = 1), "gpu.fraction is 1: 0.001 to 0.999 of a GPU"},
+        {GW_INIT(gw_task_options, .gpu.fraction = -0.5), "gpu.fraction is -0.5"},
+        {GW_INIT(gw_task_options, .gpu.fraction = 0.5, .gpu.count = 1),
+         "set gpu.fraction or gpu.count, not both"},
+        {GW_INIT(gw_task_options, .gpu.memory_bytes = 1),
+         "gpu.memory_bytes needs gpu.count or gpu.fraction"},
+        {GW_INIT(gw_task_options, .gpu.count = 1, .gpu.isolate = true),
+         "gpu.isolate is only for gangs"},
     };
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
         graph = gw_graph_new();
@@ -542,19 +542,20 @@ struct sized_options {
 
 static void unknown_fields_of_another_version_are_ignored_if_unset(void **state)
 {
-    struct sized_options with = {.options = GW_INIT(gw_task_options, .slots = 3, .unbound = true)};
+    struct sized_options with = {.options =
+                                     GW_INIT(gw_task_options, .slots = 3, .gpu.unbound = true)};
     struct gw_task_options read;
     struct gw_error error;
 
-    with.options.struct_size = offsetof(struct gw_task_options, unbound); /* an earlier one */
+    with.options.struct_size = offsetof(struct gw_task_options, gpu); /* an earlier one */
     assert_int_equal(GW_OPTIONS_READ(&read, &with.options, gw_task_options, &error), 0);
     assert_int_equal(read.slots, 3);
-    assert_false(read.unbound);
+    assert_false(read.gpu.unbound);
     assert_int_equal(read.struct_size, sizeof read);
 
     with.options.struct_size = sizeof with; /* a later one, which sets no new field */
     assert_int_equal(GW_OPTIONS_READ(&read, &with.options, gw_task_options, &error), 0);
-    assert_true(read.unbound);
+    assert_true(read.gpu.unbound);
     assert_int_equal(read.struct_size, sizeof read);
 
     with.later = 1;

@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_call(graph, train, GW_GANG(.ranks = 4, .min_ranks = 2), gw_str(argv[1]));
+    gw_node node = gw_call(graph, train, GW_GANG(.ranks = 4, .gang.min_ranks = 2), gw_str(argv[1]));
     if (gw_client_open(NULL, &client, &error) < 0 ||
         gw_client_submit(client, graph, node, &future, &error) < 0 ||
         gw_future_get(future, 0, &value, &error) < 0 ||

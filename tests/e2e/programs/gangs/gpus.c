@@ -41,9 +41,9 @@ int main(int argc, char **argv)
     struct gw_error error;
     const char *text;
     struct gw_graph *graph = gw_graph_new();
-    gw_node gang = gw_call(graph, sees, GW_GANG(.ranks = 2, .gpus_per_rank = 1));
-    gw_node any = gw_call(graph, sees, GW_OPTIONS(.gpus_per_rank = GW_GPU_IF_ANY));
-    gw_node part = gw_call(graph, sees, GW_OPTIONS(.gpu_fraction = 0.25));
+    gw_node gang = gw_call(graph, sees, GW_GANG(.ranks = 2, .gpu.count = 1));
+    gw_node any = gw_call(graph, sees, GW_OPTIONS(.gpu.count = GW_GPU_IF_ANY));
+    gw_node part = gw_call(graph, sees, GW_OPTIONS(.gpu.fraction = 0.25));
     gw_node none = gw_call(graph, sees, NULL);
     gw_node all = gw_call(graph, join, NULL, gw_result_all(gang), gw_result(any), gw_result(part),
                           gw_result(none));

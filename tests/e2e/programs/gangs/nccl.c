@@ -87,9 +87,9 @@ int main(int argc, char **argv)
     for (int round = 0; round < (*mode ? 1 : 2); round++) { /* warm runners join again */
         struct gw_graph *graph = gw_graph_new();
         const double start_ms = now_ms();
-        gw_node node = gw_call(
-            graph, reduce, GW_GANG(.ranks = ranks > 0 ? (uint32_t)ranks : 4, .gpus_per_rank = 1),
-            gw_i64(dies));
+        gw_node node = gw_call(graph, reduce,
+                               GW_GANG(.ranks = ranks > 0 ? (uint32_t)ranks : 4, .gpu.count = 1),
+                               gw_i64(dies));
         CHECK(gw_client_submit(client, graph, node, &future, &error) == 0);
         gw_graph_free(graph);
         int rc = gw_future_get(future, 0, &value, &error);

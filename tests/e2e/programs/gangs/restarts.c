@@ -133,10 +133,10 @@ int main(int argc, char **argv)
         return 2;
     struct gw_graph *graph = gw_graph_new();
     uint64_t hang_timeout_ns = argc > 3 ? (uint64_t)atoi(argv[3]) * 1000000 : 0;
-    gw_node node = gw_call(
-        graph, count,
-        GW_GANG(.ranks = 2, .retries = (uint32_t)atoi(argv[2]), .hang_timeout_ns = hang_timeout_ns),
-        gw_str(argv[1]), gw_bool(argc > 3));
+    gw_node node = gw_call(graph, count,
+                           GW_GANG(.ranks = 2, .retries = (uint32_t)atoi(argv[2]),
+                                   .gang.hang_timeout_ns = hang_timeout_ns),
+                           gw_str(argv[1]), gw_bool(argc > 3));
     if (gw_client_open(NULL, &client, &error) < 0 ||
         gw_client_submit(client, graph, node, &future, &error) < 0 ||
         gw_future_get(future, 0, &value, &error) < 0)
