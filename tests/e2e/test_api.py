@@ -52,6 +52,11 @@ class Jobs(e2e.Case):
     def test_gang_control_by_number_restarts_and_stops(self):
         self.subject("gang")
 
+    def test_listings_have_typed_rows(self):
+        machine = self.write("machine", "gpu GPU-a memory=17179869184\n")
+        self.env.update({"GANGWAY_NVML": FAKE_NVML, "FAKE_NVML": machine})
+        self.subject("listing")
+
     def test_gpu_can_be_drained_through_the_api(self):
         machine = self.write("machine", "gpu GPU-a memory=17179869184\n")
         self.env.update({"GANGWAY_NVML": FAKE_NVML, "FAKE_NVML": machine})

@@ -78,7 +78,7 @@ static int run_list(int argc, char **argv)
         {"session", "BY", GW_CELL_TEXT},
         {0},
     };
-    const struct gw_listing listing = {
+    const struct gw_listing_command listing = {
         .command = "actor list",
         .summary = "List actors: tasks that keep their state, and whose methods are called.",
         .query = "actors",

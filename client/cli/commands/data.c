@@ -351,7 +351,7 @@ static int run_list(int argc, char **argv)
         {"bytes", "SIZE", GW_CELL_SIZE},   {"published_ns", "AGE", GW_CELL_SINCE},
         {"session", "BY", GW_CELL_TEXT},   {0},
     };
-    const struct gw_listing listing = {
+    const struct gw_listing_command listing = {
         .command = "data list",
         .summary = "List what is published.",
         .query = "published",

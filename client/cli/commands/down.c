@@ -57,13 +57,6 @@ struct watching {
     uint64_t said_ns;
 };
 
-static const char *text_of(const struct gw_value *dict, const char *key)
-{
-    const char *text = "";
-    (void)gw_value_get_str(gw_value_find(dict, key), &text, NULL);
-    return text;
-}
-
 static void say_some(struct gw_text *text, uint32_t count, const char *what)
 {
     if (count < NAMES_SAID)
@@ -75,26 +68,21 @@ static void say_some(struct gw_text *text, uint32_t count, const char *what)
 static void note_jobs(struct gw_client *client, struct watching *watching)
 {
     struct gw_text text = {watching->jobs, sizeof watching->jobs, 0};
-    struct gw_value *list, *filter = gw_dict();
+    struct gw_listing *jobs;
+    const struct gw_job_row *job;
     uint32_t count = 0;
-    int rc = gw_dict_set(filter, "state", gw_str("running"));
-    rc = rc == 0 ? gw_dict_set(filter, "limit", gw_i64(NAMES_SAID + 1)) : rc;
-    rc = rc == 0 ? gw_client_query(client, "jobs", filter, &list, NULL) : rc;
-    gw_value_unref(filter);
-    if (rc < 0)
+    if (gw_listing_new(client, GW_LISTING_JOBS,
+                       GW_LISTING_OPTIONS(.state = "running", .limit = NAMES_SAID + 1), &jobs,
+                       NULL) < 0)
         return;
-    for (size_t i = 0; i < gw_value_count(list); i++) {
-        const struct gw_value *dict = gw_value_at(list, i);
-        int64_t id = 0, running = 0;
+    while (gw_listing_next_job(jobs, &job, NULL) > 0) {
         char what[160];
-        (void)gw_value_get_i64(gw_value_find(dict, "id"), &id, NULL);
-        (void)gw_value_get_i64(gw_value_find(dict, "running"), &running, NULL);
-        (void)snprintf(what, sizeof what, "job %lld (%.100s)", (long long)id,
-                       text_of(dict, "name"));
-        if (running > 0)
+        (void)snprintf(what, sizeof what, "job %llu (%.100s)", (unsigned long long)job->id,
+                       job->name);
+        if (job->running > 0)
             say_some(&text, count++, what);
     }
-    gw_value_unref(list);
+    gw_listing_free(jobs);
 }
 
 /* Prints from time to time which workers still run. Returns true if the user has pressed Ctrl-C. */
@@ -103,16 +91,18 @@ static bool hurry(struct gw_client *client, uint64_t waited_ns, void *arg)
     struct watching *watching = arg;
     char names[512] = "";
     struct gw_text text = {names, sizeof names, 0};
-    struct gw_value *list;
+    struct gw_listing *workers;
+    const struct gw_worker_row *worker;
     uint32_t count = 0;
     if (interrupted)
         return true;
-    if (waited_ns < watching->said_ns || gw_client_query(client, "workers", NULL, &list, NULL) < 0)
+    if (waited_ns < watching->said_ns ||
+        gw_listing_new(client, GW_LISTING_WORKERS, NULL, &workers, NULL) < 0)
         return false;
     watching->said_ns = waited_ns + SAID_EACH_NS;
-    for (size_t i = 0; i < gw_value_count(list); i++)
-        say_some(&text, count++, text_of(gw_value_at(list, i), "name"));
-    gw_value_unref(list);
+    while (gw_listing_next_worker(workers, &worker, NULL) > 0)
+        say_some(&text, count++, worker->name);
+    gw_listing_free(workers);
     if (count && *watching->jobs)
         gw_cli_message("waiting for %s to end within its --grace, on %s; Ctrl-C or `gangway down "
                        "--now` ends it at once",

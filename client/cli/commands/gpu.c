@@ -30,7 +30,7 @@ static const struct gw_column columns[] = {
 
 static int run_list(int argc, char **argv)
 {
-    const struct gw_listing listing = {
+    const struct gw_listing_command listing = {
         .command = "gpu list",
         .summary =
             "List the GPUs of this cluster's workers: their load, memory and power, and the\n"
@@ -80,18 +80,17 @@ static int run_drain(int argc, char **argv)
 static int read_why(struct gw_client *client, const char *uuid, char why[256],
                     struct gw_error *error)
 {
-    struct gw_value *answer;
-    int rc = gw_client_query(client, "gpus", NULL, &answer, error);
+    struct gw_listing *gpus;
+    const struct gw_gpu_row *gpu;
     *why = '\0';
-    for (size_t i = 0; rc == 0 && i < gw_value_count(answer) && !*why; i++) {
-        const struct gw_value *gpu = gw_value_at(answer, i);
-        if (strcmp(gw_table_text(gpu, "uuid"), uuid) == 0 ||
-            strcmp(gw_table_text(gpu, "physical_gpu"), uuid) == 0)
-            (void)snprintf(why, 256, "%s", gw_table_text(gpu, "drained"));
-    }
-    if (rc == 0)
-        gw_value_unref(answer);
-    return rc;
+    int rc = gw_listing_new(client, GW_LISTING_GPUS, NULL, &gpus, error);
+    if (rc < 0)
+        return rc;
+    while (!*why && (rc = gw_listing_next_gpu(gpus, &gpu, error)) > 0)
+        if (strcmp(gpu->uuid, uuid) == 0 || strcmp(gpu->physical_gpu, uuid) == 0)
+            (void)snprintf(why, 256, "%s", gpu->drained);
+    gw_listing_free(gpus);
+    return rc < 0 ? rc : 0;
 }
 
 /* Undrains a GPU, and waits for the worker's check of its GPUs, which happens once a second. */

@@ -51,38 +51,18 @@ static int add(struct gw_client *client, struct failed *failed, uint64_t job, ui
     return rc;
 }
 
-/* Adds the tasks in a state, starting at index *next, as many as one answer holds. *next becomes
- * the index after the last, or UINT32_MAX if there are no more. */
-static int add_some(struct gw_client *client, struct failed *failed, uint64_t job,
-                    const char *state, uint32_t *next, struct gw_error *error)
-{
-    struct gw_value *filter = gw_dict(), *answer;
-    int rc = gw_dict_set(filter, "job", gw_i64((int64_t)job));
-    if (rc == 0)
-        rc = gw_dict_set(filter, "state", gw_str(state));
-    if (rc == 0)
-        rc = gw_dict_set(filter, "from", gw_i64(*next));
-    rc = rc == 0 ? gw_client_query(client, "tasks", filter, &answer, error)
-                 : gw_error_set(error, rc, "out of memory");
-    gw_value_unref(filter);
-    if (rc < 0)
-        return rc;
-    *next = UINT32_MAX;
-    for (size_t i = 0; i < gw_value_count(answer) && rc == 0; i++) {
-        uint32_t index = (uint32_t)gw_table_number(gw_value_at(answer, i), "index");
-        rc = add(client, failed, job, index, error);
-        *next = index + 1;
-    }
-    gw_value_unref(answer);
-    return rc;
-}
-
 static int add_state(struct gw_client *client, struct failed *failed, uint64_t job,
                      const char *state, struct gw_error *error)
 {
-    int rc = 0;
-    for (uint32_t next = 0; next != UINT32_MAX && rc == 0;)
-        rc = add_some(client, failed, job, state, &next, error);
+    struct gw_listing *tasks;
+    const struct gw_task_row *task;
+    int rc = gw_listing_new(client, GW_LISTING_TASKS,
+                            GW_LISTING_OPTIONS(.job = job, .state = state), &tasks, error);
+    if (rc < 0)
+        return rc;
+    while (rc == 0 && (rc = gw_listing_next_task(tasks, &task, error)) > 0)
+        rc = add(client, failed, job, task->index, error);
+    gw_listing_free(tasks);
     return rc;
 }
 

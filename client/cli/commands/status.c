@@ -44,7 +44,7 @@ int gw_cli_status(int argc, char **argv)
         {"used_bytes", "USED", GW_CELL_SIZE},   {"busy_percent", "BUSY%", GW_CELL_NUMBER},
         {"power", "POWER", GW_CELL_MINOR_TEXT}, {0},
     };
-    const struct gw_listing listing = {
+    const struct gw_listing_command listing = {
         .command = "status",
         .summary = "Show the resources and the work of the running cluster, and the GPU usage of\n"
                    "each task and rank.",

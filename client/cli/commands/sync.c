@@ -431,7 +431,7 @@ static int run_list(int argc, char **argv)
         {"waiting", "WAIT", GW_CELL_NUMBER}, {"fence", "FENCE", GW_CELL_NUMBER},
         {"holder", "HELD BY", GW_CELL_TEXT}, {0},
     };
-    const struct gw_listing listing = {
+    const struct gw_listing_command listing = {
         .command = "sync list",
         .summary = "List semaphores, locks, events, variables and queues.",
         .query = "sync",

@@ -76,7 +76,7 @@ int gw_cli_worker(int argc, char **argv)
         {"spilled_bytes", "ON DISK", GW_CELL_MINOR_SIZE},
         {0},
     };
-    const struct gw_listing listing = {
+    const struct gw_listing_command listing = {
         .command = "worker list",
         .summary = "List this cluster's workers. GPUS 1 of 4: the worker offers four GPUs, and\n"
                    "three of them belong to another worker of this machine or are drained (see\n"

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static void print_single(const struct gw_listing *listing, const struct gw_value *answer)
+static void print_single(const struct gw_listing_command *listing, const struct gw_value *answer)
 {
     const struct gw_value *below = listing->below ? gw_value_find(answer, listing->below) : NULL;
     gw_table_print_dict(stdout, listing->columns, answer);
@@ -16,8 +16,8 @@ static void print_single(const struct gw_listing *listing, const struct gw_value
     gw_table_print(stdout, listing->below_columns, below);
 }
 
-static void print(const struct gw_listing *listing, const struct gw_value *answer, bool json,
-                  bool watch)
+static void print(const struct gw_listing_command *listing, const struct gw_value *answer,
+                  bool json, bool watch)
 {
     if (json)
         gw_table_json(stdout, answer, watch);
@@ -31,7 +31,7 @@ static void print(const struct gw_listing *listing, const struct gw_value *answe
         listing->remark(answer);
 }
 
-int gw_listing_run(const struct gw_listing *listing, int argc, char **argv)
+int gw_listing_run(const struct gw_listing_command *listing, int argc, char **argv)
 {
     bool json = false, watch = false;
     int first, exit_code;

@@ -5,7 +5,7 @@
 
 #include "client/cli/lib/table.h"
 
-struct gw_listing {
+struct gw_listing_command {
     const char *command, *summary;
     const char *details; /* or NULL */
     const char *query;
@@ -19,6 +19,6 @@ struct gw_listing {
 };
 
 /* gw_listing_run is the complete subcommand. Returns the exit code. */
-int gw_listing_run(const struct gw_listing *listing, int argc, char **argv);
+int gw_listing_run(const struct gw_listing_command *listing, int argc, char **argv);
 
 #endif

@@ -26,6 +26,7 @@
  *     gw_range_run      gw_map_range                 gw_range_close        any; gw_range_next one
  *     gw_stream         gw_stream_open               gw_stream_close       one
  *     gw_actor          gw_actor_new, gw_actor_find  gw_actor_free         any
+ *     gw_listing        gw_listing_new               gw_listing_free       one
  *     gw_tunnel         gw_tunnel_open               gw_tunnel_close       one reads, one writes
  *     gw_comm           gw_task_comm                 never: the task does  one; gw_comm_abort any
  *     gw_comm           gw_comm_open_..., _split     gw_comm_close         one; gw_comm_abort any
@@ -40,9 +41,9 @@
  * Functions that take values as arguments of a task take ownership of the values. All other
  * parameters are borrowed until the function returns, unless its comment says more.
  *
- * After gw_client_close. Close the ranges, streams and tunnels of a client before the client. Its
- * futures and actors stay valid: their calls fail with GW_ECLOSED, and they must still be given
- * back. The client itself is gone.
+ * After gw_client_close. Close the ranges, streams, tunnels and listings of a client before the
+ * client. Its futures and actors stay valid: their calls fail with GW_ECLOSED, and they must still
+ * be given back. The client itself is gone.
  *
  * SIGTERM. The library sets no signal handlers in a program that opens clients, so SIGTERM ends the
  * program unless it has a handler of its own. If a program ends without gw_client_close, its
@@ -63,6 +64,7 @@
 #include <gangway/ddp.h>
 #include <gangway/error.h>
 #include <gangway/graph.h>
+#include <gangway/listing.h>
 #include <gangway/log.h>
 #include <gangway/optimizer.h>
 #include <gangway/range.h>
@@ -433,7 +435,8 @@ GW_API uint32_t gw_future_index(const struct gw_future *future);
 GW_API int gw_future_exit_code(const struct gw_future *future);
 GW_API uint64_t gw_future_attempt(const struct gw_future *future);
 
-/* gw_client_query asks the scheduler for a listing. The listings "status", "jobs", "running",
+/* gw_client_query asks the scheduler for a listing. <gangway/listing.h> gives jobs, tasks, workers
+ * and GPUs as typed rows. The listings "status", "jobs", "running",
  * "workers", "gpus", "actors", "sync" and "published" are about the whole cluster. The listings
  * "job", "tasks", "attempts", "explain", "events", "graph" and "who_has" are about {"job": N}; add
  * "index" or "name" for one task. graph/wire/PROTOCOL.md describes the answers. The call blocks.

@@ -172,12 +172,95 @@ static void subject_metrics(const char *path)
     }
 }
 
+/* Goes through all tasks of a job; each index comes once, in order. */
+static void list_tasks(uint64_t job, const char *state, uint32_t first, uint32_t count)
+{
+    struct gw_listing *tasks;
+    const struct gw_task_row *task;
+    MUST(gw_listing_new(client, GW_LISTING_TASKS, GW_LISTING_OPTIONS(.job = job, .state = state),
+                        &tasks, &error));
+    for (uint32_t i = first; i < first + count; i++) {
+        assert(gw_listing_next_task(tasks, &task, &error) == 1);
+        assert(task->index == i && task->attempts == 1 && task->ranks == 0 && task->attempt > 0);
+        assert(strcmp(task->state, state ? state : i ? "done" : "failed") == 0);
+        if (i == 0)
+            assert(task->code == GW_ETASK && strstr(task->text, "return_one returned 1:"));
+        else
+            assert(task->code == 0 && strcmp(task->text, "") == 0);
+        assert(gw_value_find(task->row, "where"));
+    }
+    assert(gw_listing_next_task(tasks, &task, &error) == 0);
+    assert(gw_listing_next_task(tasks, &task, &error) == 0);
+    gw_listing_free(tasks);
+}
+
+static void list_jobs(uint64_t job, uint32_t tasks)
+{
+    struct gw_listing *jobs;
+    const struct gw_job_row *row;
+    const struct gw_worker_row *worker;
+    MUST(gw_listing_new(client, GW_LISTING_JOBS, GW_LISTING_OPTIONS(.state = "failed", .limit = 1),
+                        &jobs, &error));
+    assert(gw_listing_next_worker(jobs, &worker, &error) == GW_EINVAL);
+    assert(gw_listing_next_job(jobs, &row, &error) == 1);
+    assert(row->id == job && strcmp(row->name, "many") == 0 && row->tasks == tasks);
+    assert(row->failed == 1 && row->done == tasks - 1 && row->code == GW_ETASK && row->detached);
+    assert(row->ended_ns >= row->started_ns && row->started_ns >= row->submitted_ns);
+    assert(row->submitted_ns > 0 && strcmp(row->progress_text, "") == 0);
+    assert(gw_listing_next_job(jobs, &row, &error) == 0);
+    gw_listing_free(jobs);
+    MUST(gw_listing_new(client, GW_LISTING_JOBS, GW_LISTING_OPTIONS(.state = "well"), &jobs,
+                        &error));
+    assert(gw_listing_next_job(jobs, &row, &error) == GW_EINVAL);
+    gw_listing_free(jobs);
+}
+
+/* A job of more tasks than a page has rows; the first task fails. */
+static void subject_listing(const char *path)
+{
+    enum { TASKS = 1100 };
+    static struct gw_future *futures[TASKS];
+    static gw_node nodes[TASKS];
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_listing *listing;
+    const struct gw_worker_row *worker;
+    const struct gw_gpu_row *gpu;
+    (void)path;
+    for (int i = 0; i < TASKS; i++)
+        nodes[i] =
+            i ? gw_call(graph, abort_once, NULL, gw_i64(-i)) : gw_call(graph, return_one, NULL);
+    MUST(gw_client_submit_many(client, graph, GW_SUBMIT_OPTIONS(.name = "many", .detached = true),
+                               nodes, TASKS, futures, &error));
+    gw_graph_free(graph);
+    const uint64_t job = gw_future_job(futures[0]);
+    assert(wait_for(job) == GW_ETASK);
+    list_tasks(job, NULL, 0, TASKS);
+    list_tasks(job, "done", 1, TASKS - 1);
+    list_jobs(job, TASKS);
+    MUST(gw_listing_new(client, GW_LISTING_WORKERS, NULL, &listing, &error));
+    assert(gw_listing_next_worker(listing, &worker, &error) == 1);
+    assert(worker->id == 1 && worker->slots == 2 && worker->slots_free == 2 && worker->gpus == 1);
+    assert(strcmp(worker->state, "ready") == 0 && worker->memory_bytes > 0);
+    assert(gw_listing_next_worker(listing, &worker, &error) == 0);
+    gw_listing_free(listing);
+    MUST(gw_listing_new(client, GW_LISTING_GPUS, NULL, &listing, &error));
+    assert(gw_listing_next_gpu(listing, &gpu, &error) == 1);
+    assert(gpu->worker == 1 && gpu->memory_bytes == UINT64_C(16) << 30);
+    assert(strcmp(gpu->uuid, "GPU-a") == 0 && strcmp(gpu->drained, "") == 0);
+    gw_listing_free(listing);
+    assert(gw_listing_new(client, GW_LISTING_TASKS, NULL, &listing, &error) == GW_EINVAL);
+    assert(gw_listing_new(client, GW_LISTING_GPUS, GW_LISTING_OPTIONS(.state = "free"), &listing,
+                          &error) == GW_EINVAL);
+    for (int i = 0; i < TASKS; i++)
+        gw_future_release(futures[i]);
+}
+
 int main(int argc, char **argv)
 {
     static const struct subject list[] = {
         {"wait", subject_wait},       {"retry", subject_retry},       {"gang", subject_gang},
         {"gpu", subject_gpu},         {"shutdown", subject_shutdown}, {"crash", subject_crash},
-        {"metrics", subject_metrics},
+        {"metrics", subject_metrics}, {"listing", subject_listing},
     };
     const struct subjects subjects = {.options = GW_CLIENT_OPTIONS(.must_exist = true),
                                       .client = &client,
