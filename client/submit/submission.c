@@ -159,8 +159,8 @@ int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *
     int rc = 0;
     for (uint32_t i = 0; i < count && rc == 0; i++) {
         const struct gw_task_options *options = &specs[i].options;
-        uint64_t wanted =
-            (uint64_t)(options->ranks ? options->ranks : 1) * (options->slots ? options->slots : 1);
+        uint64_t wanted = (uint64_t)(options->ranks ? options->ranks : 1) *
+                          (options->slots && options->slots != GW_NONE ? options->slots : 1);
         if (wanted > slots)
             slots = wanted > UINT32_MAX ? UINT32_MAX : wanted;
         if (specs[i].kind != GW_SPEC_FUNCTION)

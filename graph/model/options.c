@@ -63,6 +63,12 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
         return gw_error_set(error, GW_EINVAL,
                             "%s: gpu.count is %d, but must be 0 or more, or GW_GPU_IF_ANY", what,
                             options->gpu.count);
+    if (options->slots == GW_NONE &&
+        (options->gpu.count || options->gpu.fraction != 0 || options->ranks))
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: a task without a slot can have no GPUs and cannot be a gang: give "
+                            "it a slot",
+                            what);
     if (options->ranks > INT32_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
     if (options->name && !*options->name)

@@ -30,6 +30,23 @@ class Options(e2e.Case):
         said = self.gangway("submit", "--resources", "disc=1", "--", "true", rc=2).stderr
         self.assertIn("no worker offers any of `disc`", said)
 
+    def test_command_without_a_slot_starts_although_no_slot_is_free(self):
+        self.up("--slots", "1")
+        held = self.fifo("held")
+        first = self.gangway("submit", "-d", "--", "sh", "-c", f"cat {held}").stdout.strip()
+        self.assertEqual(self.gangway("submit", "--slots", "none", "--", "echo", "runs").stdout,
+                         "runs\n")
+        many = self.write("many", '[{"argv": ["echo", "too"], "options": {"slots": "none"}}]')
+        self.assertIn("too\n", self.gangway("submit", "--from-json", many).stdout)
+        self.assertIn("without a slot", self.gangway("submit", "--slots", "none", "--gpus", "1",
+                                                     "--", "true", rc=2).stderr)
+        with open(held, "w", encoding="utf-8"):
+            pass
+        self.gangway("wait", first)
+
+    def test_function_without_a_slot_starts_although_no_slot_is_free(self):
+        self.subject("slotless")
+
     def test_malformed_resources_are_refused(self):
         self.assertIn("\"license\" is not NAME=VALUE",
                       self.gangway("up", "--resources", "license", rc=2).stderr)

@@ -181,6 +181,7 @@
     X(PAUSED_ANEW, "job paused before its gangs are back")                                         \
     X(PAUSED_STILL, "gang told to pause by another life")                                          \
     X(SAVED_LAST, "checkpoint saved in the time to end")                                           \
+    X(SLOTLESS, "task without a slot started although no slot is free")                            \
     X(FENCED, "process of a worker that is given up for its silence")
 
 enum fault {

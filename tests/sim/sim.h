@@ -18,6 +18,8 @@
 #include "tests/sim/planted.h"
 #include "worker/core/node.h"
 
+#include <gangway/options.h>
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -73,7 +73,7 @@ enum { KEYS = sizeof keys / sizeof *keys };
 static const char *const takes_texts[] = {
     [COUNT] = "a number from 0 on",
     [TRIES] = "a number from 0 to 255",
-    [FROM_1] = "a number from 1 on",
+    [FROM_1] = "a number from 1 on, or \"none\"",
     [BUDGET] = "a number from 0 on, or \"none\"",
     [PRIORITY] = "a number",
     [TIME] = "seconds, or a text like \"1h30m\", \"1:30:00\" or \"none\"",
@@ -106,7 +106,11 @@ static int set_count(uint32_t *count, enum kind kind, const json_t *value)
 {
     uint64_t n = 0;
     if (kind == BUDGET && json_is_string(value) && gw_units_is_none(json_string_value(value))) {
-        *count = INT32_MAX;
+        *count = GW_UNLIMITED;
+        return 0;
+    }
+    if (kind == FROM_1 && json_is_string(value) && gw_units_is_none(json_string_value(value))) {
+        *count = GW_NONE;
         return 0;
     }
     int rc = number_of(value, kind == TRIES ? UINT8_MAX : INT32_MAX, &n);

@@ -183,6 +183,9 @@ static const char stdin_help[] = "input of the command (default: -, standard\n"
                                  "input); none: /dev/null, as always with --detach\n"
                                  "and for many commands";
 
+static const char slots_help[] = "number of slots for it (default: 1); none: it\n"
+                                 "starts although no slot is free";
+
 /* Appends the rows about resources, order and output, and the rows after them. */
 static void add_place_rows(struct gw_launch_options *launch, const struct table *table,
                            struct gw_option *rows)
@@ -190,8 +193,9 @@ static void add_place_rows(struct gw_launch_options *launch, const struct table 
     struct gw_task_options *task = &launch->task;
     const struct gw_option place[] = {
         {"priority", 'p', GW_OPTION_I32, &task->priority, "P", priority_help},
-        {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_COUNT, &task->slots, "N",
-         table->slots},
+        {launch->gang ? "slots-per-rank" : "slots", 0,
+         launch->gang ? GW_OPTION_COUNT : GW_OPTION_LIMIT, &task->slots, "N",
+         launch->gang ? table->slots : slots_help},
         {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N",
          table->gpus},
         {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu.memory_bytes, "SIZE",
@@ -277,7 +281,7 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "each further attempt, up to 5m (default: 0)"},
         {"max-worker-losses", 0, GW_OPTION_BUDGET, &task->worker_losses_max, "N",
          "number of times to run again if its worker is\n"
-         "lost (default: 9; 0: never)"},
+         "lost (default: 9; 0: never; none: no limit)"},
     };
     static_assert(sizeof rows <= START_ROWS_MAX * sizeof *rows, "START_ROWS_MAX");
     memcpy(table->rows, rows, sizeof rows);

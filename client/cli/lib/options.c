@@ -7,6 +7,8 @@
 #include "client/cli/lib/synonym.h"
 #include "client/cli/lib/units.h"
 
+#include <gangway/options.h>
+
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
@@ -219,7 +221,7 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     case GW_OPTION_LIMIT:
     case GW_OPTION_BUDGET:
         if (gw_units_is_none(text)) {
-            *(uint32_t *)option->into = option->kind == GW_OPTION_LIMIT ? UINT32_MAX : INT32_MAX;
+            *(uint32_t *)option->into = option->kind == GW_OPTION_LIMIT ? GW_NONE : GW_UNLIMITED;
             return 0;
         }
         /* fall through */

@@ -17,9 +17,9 @@ enum gw_option_kind {
     GW_OPTION_TEXTS,    /* struct gw_option_texts; may be given several times */
     GW_OPTION_U32,      /* uint32_t */
     GW_OPTION_COUNT,    /* uint32_t, at least 1; 0 means that the option was not given */
-    GW_OPTION_LIMIT,    /* uint32_t, at least 1; `none`: UINT32_MAX; 0: not given */
-    GW_OPTION_BUDGET,   /* uint32_t; "0" is stored as UINT32_MAX, because 0 means not given; `none`:
-                           INT32_MAX */
+    GW_OPTION_LIMIT,    /* uint32_t, at least 1; `none`: GW_NONE; 0: not given */
+    GW_OPTION_BUDGET,   /* uint32_t; "0" is stored as GW_NONE, because 0 means not given; `none`:
+                           GW_UNLIMITED */
     GW_OPTION_I32,      /* int32_t */
     GW_OPTION_DURATION, /* uint64_t of nanoseconds: 90, 1h30m, 500ms; `none`: 0 */
     GW_OPTION_DELAY,   /* uint64_t of nanoseconds; "0" is stored as 1 (at once), because 0 means not

@@ -82,7 +82,7 @@ struct gw_task_options {
     const char *name;   /* name of the task in listings and errors; unique in the graph; one line of
                            UTF-8, at most 255 bytes; copied */
     uint32_t ranks;     /* number of ranks of a gang (GW_GANG); 0: an ordinary task */
-    uint32_t slots;     /* slots per rank; 0: 1 */
+    uint32_t slots;     /* slots per rank; 0: 1; GW_NONE: no slot, see "Tasks without a slot" */
     uint64_t memory_bytes; /* memory of each rank, in bytes: the worker reserves it, and kills a
                               task that uses more */
     int32_t priority; /* a task with higher priority runs first; only an admin may set more than 0,
@@ -123,7 +123,7 @@ struct gw_task_options {
                   allowed in detached jobs and ranges. Equal arguments of more than 64 KiB are not
                   recognised: share one gw_scatter */
     uint32_t worker_losses_max;  /* number of further attempts after a worker was lost; 0: 9;
-                                    GW_NONE: no further attempt */
+                                    GW_NONE: no further attempt; GW_UNLIMITED: no limit */
     uint32_t preemptions_max;    /* number of further attempts after gw_job_restart; 0: 100, which
                                     is also the maximum; GW_NONE: no further attempt */
     uint32_t signal;             /* number of the signal (for example SIGUSR1) that asks a command
@@ -153,6 +153,13 @@ struct gw_task_options {
  * near its GPUs. It is bound to all CPUs of the worker if the driver does not report which CPUs are
  * near, if the worker may use none of the near ones, or with gpu.unbound. The process may change
  * its binding. */
+
+/* Tasks without a slot. A task with `slots` GW_NONE is for work that mostly waits, such as a
+ * program that submits other tasks and decides by their results. It starts at once on a worker that
+ * matches its other options, although all slots are in use, and takes no slot from other tasks. It
+ * has a process of its own. Its memory_bytes and named resources must be free, as for any task. A
+ * worker runs at most 64 such tasks at once; further ones wait. Such a task has no GPUs, and is not
+ * a gang, an actor, or a task of a range (GW_EINVAL). */
 
 /* Restarts of a gang. A gang fails as a whole and starts again as a whole: a new attempt
  * (gw_task_try) with a new communicator, port and processes. There are three budgets. `retries`

@@ -30,10 +30,12 @@
  * as a field or as a parameter. In a field of an options struct, 0 is the default; write 1 for no
  * time at all. A parameter timeout_ns of 0 does not wait.
  *
- * GW_NONE is a number of zero, for a field in which 0 means another number. The comment of a field
- * says if the field accepts GW_NONE. */
+ * GW_NONE is a number of zero, for a field in which 0 means another number. GW_UNLIMITED is a
+ * number without a limit. The comment of a field says if the field accepts GW_NONE or GW_UNLIMITED.
+ */
 #define GW_FOREVER UINT64_MAX
 #define GW_NONE UINT32_MAX
+#define GW_UNLIMITED ((uint32_t)INT32_MAX)
 
 #ifdef __cplusplus
 /* C++ has no compound literals. Designators belong to C++20. Compilers know them before, but warn

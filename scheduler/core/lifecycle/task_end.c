@@ -18,6 +18,8 @@
 #include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
 
+#include <gangway/options.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -90,15 +92,15 @@ static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
     return true;
 }
 
-/* Returns how many worker losses fail the task: the last of them is final. */
+/* Returns how many worker losses fail the task: the last of them is final. The counter stops at
+ * UINT8_MAX, so a larger number means no limit. */
 static uint32_t worker_losses_max(const struct gw_sched *sched, const struct gw_spec *spec)
 {
     uint32_t most = spec->message.worker_losses_max;
     if (most == 0)
         return sched->options.loss_budget;
-    /* UINT32_MAX means that the user allows no worker loss: the first one fails the task. */
-    if (most == UINT32_MAX)
-        return 1;
+    if (most == GW_NONE || most == GW_UNLIMITED)
+        return most == GW_NONE ? 1 : GW_UNLIMITED;
     return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
 }
 
@@ -141,12 +143,15 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
             return charge_retry(spec, charges);
         return ++charges->crashes < sched->options.crash_budget;
     case GW_OUTCOME_LOST:
+        if (worker_losses_max(sched, spec) == GW_UNLIMITED && (!end->executing || end->dismissed))
+            return true;
         if (!end->executing)
             break;
         /* A worker that left as planned is no failure, unless the task must never run twice. */
         if (end->dismissed && worker_losses_max(sched, spec) > 1)
             break;
-        return ++charges->losses < worker_losses_max(sched, spec);
+        charges->losses += charges->losses < UINT8_MAX;
+        return charges->losses < worker_losses_max(sched, spec);
     case GW_OUTCOME_PREEMPTED:
         /* An attempt that its user paused before it ran does not count. */
         if (!end->executing)

@@ -18,7 +18,8 @@ static bool is_waited_for(const struct gw_sched *sched, const struct gw_lost_wor
 /* Returns how many ranks (or ordinary tasks) of the shape would fit on the disconnected worker. */
 static uint64_t ranks_of(const struct gw_resource_class *shape, const struct gw_lost_worker *item)
 {
-    uint64_t ranks = item->slots / shape->slots, gpus = gw_sched_queue_class_gpus(shape);
+    uint64_t ranks = shape->slots ? item->slots / shape->slots : GW_SLOTLESS_MAX;
+    uint64_t gpus = gw_sched_queue_class_gpus(shape);
     if (shape->memory_bytes && item->memory_bytes / shape->memory_bytes < ranks)
         ranks = item->memory_bytes / shape->memory_bytes;
     uint64_t each = shape->gpu_fraction ? GW_GPU_WHOLE / shape->gpu_fraction : 1;
@@ -45,7 +46,7 @@ bool gw_sched_disconnected_could(const struct gw_sched *sched,
     const struct gw_resource_class least =
         gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
     /* A gang with a rank layout waits for the hosts that it names in any case. */
-    if (shape->slots == 0 || gw_sched_places_of(shape))
+    if (shape->calls || gw_sched_places_of(shape))
         return false;
     uint64_t ranks = gw_sched_ranks_ever(sched, &least);
     for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++)

@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A task without a slot uses one unit of this named resource, of which each worker has
+ * GW_SLOTLESS_MAX. No user can give this name, because it has spaces. */
+#define GW_SLOTLESS "places for tasks without a slot"
+
 struct gw_need {
     uint32_t refs;
     uint64_t gpu_memory_bytes; /* of each of its GPUs */

@@ -340,7 +340,8 @@ struct gw_row {
 struct gw_resource_class {
     uint32_t id;           /* index into sched->shapes */
     uint32_t ranks;        /* 0: an ordinary task */
-    uint32_t slots, gpus;  /* of one rank */
+    uint32_t slots, gpus;  /* of one rank; 0 slots: a task without a slot, or `calls` */
+    bool calls;            /* calls of an actor, which use the resources of the actor */
     uint32_t gpu_fraction; /* thousandths of its one GPU; 0: whole GPUs */
     /* If on_instances is set, ranks of the gang get MIG instances, see gpu.h. */
     bool gpu_if_any, alone, on_instances;

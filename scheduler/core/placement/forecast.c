@@ -102,7 +102,7 @@ static void find_releases(const struct gw_sched *sched, struct room *room)
     for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
-        if (!attempt->is_long || attempt->job->actor || attempt->lane->shape->slots == 0)
+        if (!attempt->is_long || attempt->job->actor || attempt->lane->shape->calls)
             continue;
         struct release release = {
             .lane = attempt->lane, .attempt = slot, .debits = 1, .known = true};

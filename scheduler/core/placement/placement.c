@@ -428,7 +428,7 @@ static struct turn next_turn(struct gw_sched *sched)
         if (!shape->blocked) {
             if (!best_top || gw_sched_queue_before(top, best_top))
                 best_top = top;
-        } else if (shape->could) {
+        } else if (shape->could && shape->slots) { /* a task without a slot gains by no free slot */
             if (shape->ranks == 0)
                 blocked_task = first_of(blocked_task, top);
             if (shape->ranks == 0 || !sched->reservation.job)

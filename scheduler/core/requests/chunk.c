@@ -14,6 +14,8 @@
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/requests/annotation.h"
 
+#include <gangway/options.h>
+
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -25,7 +27,10 @@ enum { INDEX_TAG = 0xd3, INDEX_BYTES = 9 }; /* tag and size of an int64 in Messa
 
 static void describe_need(const struct gw_resource_class *shape, char *text, size_t bytes)
 {
-    (void)snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
+    if (gw_sched_queue_class_slotless(shape))
+        (void)snprintf(text, bytes, "no slot");
+    else
+        (void)snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
     gw_sched_gpu_text_of(shape, text, bytes);
     size_t used = strlen(text);
     char size[GW_TEXT_BYTES_ROOM];
@@ -157,6 +162,10 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
             "a gang of %u ranks with %u on each node%s is not possible: the first number must be a "
             "multiple of the second, and such a gang cannot be spread",
             spec->ranks, spec->ranks_per_node, spec->spread ? ", spread" : "");
+    if (spec->slots == GW_NONE && (spec->gpus || spec->gpu_mode || spec->ranks || spec->actor))
+        return gw_error_set(error, GW_EINVAL,
+                            "a task without a slot can have no GPUs, and cannot be a gang or an "
+                            "actor: give it a slot");
     int rc = gw_sched_gang_size_check(spec, error);
     if (rc == 0)
         rc = gw_sched_annotation_check(spec, error);
@@ -168,7 +177,7 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
     rc = gw_sched_content_shape(spec, &shape, error);
     if (rc < 0)
         return rc;
-    if (shape.slots) {
+    if (!shape.calls) {
         gw_sched_queue_class_update(sched, &shape);
         rc = gw_sched_chunk_infeasible(sched, &shape, error);
     }
@@ -429,7 +438,9 @@ int gw_sched_chunk_range_check(const struct gw_sched *sched, const struct gw_job
                           "the scheduler has too little memory for a table of %u tasks: submit "
                           "several smaller ranges",
                           range->count);
-    if (rc == 0 && job->specs.items[0].message.ranks > 0)
+    if (rc == 0 && job->specs.items[0].message.slots == GW_NONE)
+        rc = gw_error_set(error, GW_EINVAL, "the tasks of a range cannot be without a slot");
+    else if (rc == 0 && job->specs.items[0].message.ranks > 0)
         rc = gw_error_set(error, GW_EINVAL, "a range must consist of ordinary tasks, not of gangs");
     else if (rc == 0 && (job->actor || job->calls_of))
         rc = gw_error_set(error, GW_EINVAL,

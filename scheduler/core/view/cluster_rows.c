@@ -7,6 +7,7 @@
 
 #include <gangway/version.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { UNCOMMITTED_SEEN_MAX = 1000 };
 
@@ -114,6 +115,8 @@ static struct gw_value *describe_stock(const struct gw_worker *worker)
 {
     struct gw_value *dict = gw_dict();
     for (uint32_t i = 0; i < worker->stock_count; i++) {
+        if (strcmp(worker->stock[i].name, GW_SLOTLESS) == 0)
+            continue;
         struct gw_value *stock = gw_dict();
         gw_dict_put_u64(stock, "amount", worker->stock[i].amount);
         gw_dict_put_u64(stock, "free", worker->stock[i].free);

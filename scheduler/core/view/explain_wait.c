@@ -272,6 +272,22 @@ static void say_reservation(const struct gw_sched *sched, const struct gw_job *j
     gw_text_say(text, "%s", reservation);
 }
 
+/* Says how many free slots a task needs, and if nothing else may run beside it. */
+static void say_slots_needed(const struct gw_resource_class *shape, bool alone,
+                             struct gw_text *text)
+{
+    if (shape->ranks > 0)
+        gw_text_say(text, "a gang of %u needs %u free slots", shape->ranks,
+                    shape->ranks * shape->slots);
+    else if (gw_sched_queue_class_slotless(shape))
+        gw_text_say(text, "it needs no slot, but a worker runs at most %d tasks without one",
+                    GW_SLOTLESS_MAX);
+    else
+        gw_text_say(text, "it needs %u free slot%s", shape->slots, shape->slots == 1 ? "" : "s");
+    if (alone && shape->slots)
+        gw_text_say(text, " on a worker where nothing else runs (its worker was lost before)");
+}
+
 const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *job,
                                         uint32_t row, struct gw_text *text)
 {
@@ -314,13 +330,7 @@ const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_
         return "memory";
     char back[320];
     gw_sched_disconnected_explain(sched, shape, back, sizeof back);
-    if (shape->ranks > 0)
-        gw_text_say(text, "a gang of %u needs %u free slots", shape->ranks,
-                    shape->ranks * shape->slots);
-    else
-        gw_text_say(text, "it needs %u free slot%s", shape->slots, shape->slots == 1 ? "" : "s");
-    if (job->tasks.flags[row] & GW_TASK_ALONE)
-        gw_text_say(text, " on a worker where nothing else runs (its worker was lost before)");
+    say_slots_needed(shape, (job->tasks.flags[row] & GW_TASK_ALONE) != 0, text);
     need[0] = '\0';
     gw_sched_gpu_text_of(shape, need, sizeof need);
     gw_text_say(text, "%s%s", need, gpus && shape->ranks ? " a rank" : "");
@@ -330,7 +340,8 @@ const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_
     need[0] = '\0';
     gw_sched_need_describe(shape->need, need, sizeof need);
     gw_text_say(text, "%s", need);
-    say_slots(sched, shape, text);
+    if (shape->slots)
+        say_slots(sched, shape, text);
     need[0] = '\0';
     gw_sched_gpu_tell_why(sched, shape, need, sizeof need);
     gw_text_say(text, "%s", need);

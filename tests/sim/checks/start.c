@@ -3,8 +3,9 @@
 #include "tests/sim/checks/start.h"
 
 /* Checks that no slot is used twice. */
-static void check_slots(struct sim *sim, const struct host *host)
+static void check_slots(struct sim *sim, const struct process *started)
 {
+    const struct host *host = started->host;
     uint32_t slots = 0;
     for (size_t i = 0; i < host->processes.count; i++) {
         const struct process *process = host->processes.items[i];
@@ -15,6 +16,9 @@ static void check_slots(struct sim *sim, const struct host *host)
     }
     SIM_CHECK(sim, slots <= host->slots, "host %u runs on %u slots and has %u", host->number, slots,
               host->slots);
+    if (slots == host->slots && started->rows.count && !started->rows.items[0].work->calls &&
+        started->rows.items[0].work->slots == 0)
+        sim_fault(sim, FAULT_SLOTLESS);
 }
 
 /* Checks that the named resources and the declared memory of a rank are available and not used by
@@ -89,7 +93,7 @@ static void check_inputs(struct sim *sim, const struct process *process)
 void sim_start_check(struct sim *sim, const struct process *process)
 {
     const struct row *row = &process->rows.items[0];
-    check_slots(sim, process->host);
+    check_slots(sim, process);
     check_inputs(sim, process);
     check_needs(sim, process);
     check_backoff(sim, row->work, row->attempt);

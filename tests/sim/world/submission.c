@@ -63,7 +63,7 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .function = work->kind == GW_SPEC_FUNCTION ? "f" : "",
         .cwd = "/",
         .ranks = work->ranks,
-        .slots = work->slots,
+        .slots = work->slots || work->calls ? work->slots : GW_NONE,
         .memory_bytes = sim_disk_declared(sim, work),
         .gpus = work->gpus > WORK_GPU_IF_ANY,
         .gpu_mode = work->gpus == WORK_GPU_IF_ANY ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,

@@ -136,7 +136,8 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
         own = cancelled; /* a restart that exceeds its budget is refused */
         break;
     case GW_ELOST:
-        own = sim->worker_losses >= 10 || work->worker_losses_max ||
+        own = (work->worker_losses_max != GW_UNLIMITED &&
+               (sim->worker_losses >= 10 || work->worker_losses_max)) ||
               work->stop;                              /* one cut may lose several workers */
         for (uint32_t i = 0; i < work->dep_count; i++) /* released, and needed again */
             own = own || (work->deps[i].on->job->scattered && !work->deps[i].on->held);
@@ -223,6 +224,10 @@ static void shape(struct sim *sim, struct work *work)
         work->gpus = sim_chance(sim, twins ? 90 : 40) ? WORK_GPU : WORK_GPU_SHARE;
     if (work->ranks && sim->hosts[0].gpus && sim_chance(sim, GW_PLANTED(310) ? 80 : 25))
         work->gpus = WORK_GPU_SHARE;
+    if (!work->ranks && !work->gpus && sim->seed % 16 == 15 && work->id % 3 == 0) {
+        work->slots = 0;
+        work->worker_losses_max = GW_UNLIMITED;
+    }
     work->collectives = (uint32_t)sim_below(sim, 4) + (work->id % 2 ? 6 : 0);
     if (work->ranks && sim_chance(sim, 55))
         work->hang_timeout_ns = 5 * SECOND;
@@ -233,7 +238,8 @@ static void shape(struct sim *sim, struct work *work)
         work->worker_losses_max = work->preemptions_max = 1;
     work->files = sim_chance(sim, GW_PLANTED(360) ? 70 : 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
-    if (work->worker_losses_max && sim_chance(sim, 50)) /* so that it is sometimes lost */
+    if (work->ranks && work->worker_losses_max &&
+        sim_chance(sim, 50)) /* so that it is sometimes lost */
         work->run_ns = 100 * MS + sim_below(sim, 400 * MS);
     if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
         work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000000 : 4000);

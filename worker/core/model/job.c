@@ -120,7 +120,7 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.annotations = move_text(&at, message->annotations);
     spec->message.actor_name = spec->message.job_key =
         ""; /* no code of the worker reads these two */
-    spec->slots = message->slots ? message->slots : 1;
+    spec->slots = message->slots == GW_NONE ? 0 : message->slots ? message->slots : 1;
     spec->cost_ns = UINT64_MAX;
     return spec;
 }

@@ -19,6 +19,7 @@
 #include "worker/core/model/options.h"
 #include "worker/core/model/output_path.h"
 
+#include <gangway/options.h>
 #include <gangway/value.h>
 
 enum gw_attempt_state {

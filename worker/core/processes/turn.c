@@ -52,7 +52,7 @@ struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct 
         return NULL;
     for (size_t i = 0; i < core->processes.count; i++) {
         struct gw_process *process = core->processes.items[i];
-        if (process->state == GW_PROCESS_IDLE && !process->parked)
+        if (process->state == GW_PROCESS_IDLE && !process->parked && process->slots)
             return NULL; /* the idle process will make its slots free */
         uint32_t count = line_of(core, process, run, &last);
         if (count < least) {
@@ -95,7 +95,7 @@ void gw_turn_return(struct gw_node_core *core, struct gw_process *process)
     process->load_ns -= run->load_ns;
     run->process = NULL;
     gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_READY);
-    while (before && before->serial > run->serial)
+    while (before && before->serial > run->serial && before->spec->slots)
         before = before->prev;
     gw_attempt_push_behind(&core->alone, before, run);
     core->slots_used -= process->slots;

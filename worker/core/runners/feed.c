@@ -21,7 +21,7 @@ enum {
 
 bool gw_feed_room(const struct gw_node_core *core, const struct gw_process *process)
 {
-    if (core->slots_used <= core->options.slots)
+    if (core->slots_used <= core->options.slots || !process->slots)
         return true;
     uint32_t idle = 0;
     for (size_t i = 0; i < core->processes.count; i++)
@@ -48,9 +48,9 @@ static bool takes_work(const struct gw_node_core *core, const struct gw_process 
     if (process->state == GW_PROCESS_IDLE)
         return gw_feed_room(core, process);
     /* A task that continued after a wait may use more slots than the worker has: queue no other
-     * task in its runner. */
-    return process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing &&
-           !run->spec->message.actor && !process->runs_long &&
+     * task in its runner. A task without slots has a runner of its own. */
+    return process->state == GW_PROCESS_BUSY && process->slots && run && !run->gang &&
+           !run->killing && !run->spec->message.actor && !process->runs_long &&
            !(process->woke && core->slots_used > core->options.slots);
 }
 
@@ -156,8 +156,8 @@ void gw_feed_process(struct gw_node_core *core, struct gw_process *process,
         struct gw_attempt *run = from->first;
         uint32_t tokens = 0, at = batch.count;
         (void)row_bytes(run, &tokens);
-        if (from == &pool->ready &&
-            (run->serial > core->starving_serial || !gw_memory_limits_lets(core, run)))
+        if (from == &pool->ready && ((run->serial > core->starving_serial && process->slots) ||
+                                     !gw_memory_limits_lets(core, run)))
             break;
         if (!gw_runner_pool_has_function(pool, run->spec)) {
             char *text = gw_attempt_text("the program has no task function \"%s\": it must be "

@@ -4,7 +4,8 @@
  * waits for other tasks) and of prepared ranks of commands. It is at most the number of slots of
  * the worker, unless tasks continue after such a wait. In that case, idle runners beyond the limit
  * get no work. Work starts in order of arrival, pool by pool. If older work finds no free slots,
- * younger work does not start before an idle runner could be ended for the older work. */
+ * younger work does not start before an idle runner could be ended for the older work. Work without
+ * slots does not wait for slots, so it starts first. */
 #include "worker/core/runners/pump.h"
 
 #include "worker/core/model/attempt.h"
@@ -95,9 +96,10 @@ static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
         run = run->next;
     if (run)
         *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
-    for (size_t i = 0; i < core->pools.count && !holds; i++) {
+    for (size_t i = 0; i < core->pools.count && !holds && (!run || claim->slots); i++) {
         struct gw_runner_pool *pool = core->pools.items[i];
-        if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial &&
+        if (pool_claims(core, pool) &&
+            (pool->ready.first->serial < claim->serial || !pool->like->slots) &&
             gw_memory_limits_lets(core, pool->ready.first) &&
             !waits_for_gpus(core, pool->ready.first))
             *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
@@ -121,7 +123,7 @@ static bool make_room(struct gw_node_core *core, uint32_t slots)
         for (size_t i = 0; i < core->processes.count; i++) {
             struct gw_process *process = core->processes.items[i];
             if (process->state == GW_PROCESS_IDLE && !process->parked && !process->woken &&
-                (!victim || process->idle_since_ns < victim->idle_since_ns))
+                process->slots && (!victim || process->idle_since_ns < victim->idle_since_ns))
                 victim = process;
         }
         if (!victim)
@@ -167,7 +169,7 @@ static bool serve(struct gw_node_core *core)
     struct claim claim;
     struct gw_process *behind;
     while (oldest_claim(core, &claim)) {
-        bool room = core->slots_used + claim.slots <= core->options.slots;
+        bool room = !claim.slots || core->slots_used + claim.slots <= core->options.slots;
         bool warm = claim.run && claim.pool && idle_runner(core, claim.pool);
         if (claim.slots > core->options.slots) {
             char *text = gw_attempt_text("the task needs %u slots, and this worker has only %u",

@@ -170,7 +170,10 @@ void gw_runner_pool_queue(struct gw_node_core *core, struct gw_attempt *run)
     }
     gw_runner_pool_find(core, run);
     bool alone = !run->pool || run->gang || gw_actor_queue_makes(run);
-    gw_attempt_push(alone ? &core->alone : &run->pool->ready, run);
+    if (alone && !run->spec->slots) /* it does not wait behind tasks that wait for slots */
+        gw_attempt_push_first(&core->alone, run);
+    else
+        gw_attempt_push(alone ? &core->alone : &run->pool->ready, run);
 }
 
 void gw_runner_pool_queue_supplied(struct gw_node_core *core)

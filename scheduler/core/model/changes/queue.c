@@ -13,12 +13,12 @@
 
 static bool shape_equal(const struct gw_resource_class *a, const struct gw_resource_class *b)
 {
-    return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
-           a->gpu_fraction == b->gpu_fraction && a->gpu_if_any == b->gpu_if_any &&
-           a->alone == b->alone && a->memory_bytes == b->memory_bytes &&
-           a->time_limit_class == b->time_limit_class && a->per_node == b->per_node &&
-           a->spread == b->spread && a->files == b->files && a->min_ranks == b->min_ranks &&
-           a->full_size_timeout_ns == b->full_size_timeout_ns &&
+    return a->ranks == b->ranks && a->slots == b->slots && a->calls == b->calls &&
+           a->gpus == b->gpus && a->gpu_fraction == b->gpu_fraction &&
+           a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
+           a->memory_bytes == b->memory_bytes && a->time_limit_class == b->time_limit_class &&
+           a->per_node == b->per_node && a->spread == b->spread && a->files == b->files &&
+           a->min_ranks == b->min_ranks && a->full_size_timeout_ns == b->full_size_timeout_ns &&
            gw_sched_need_equal(a->need, b->need);
 }
 
@@ -57,6 +57,7 @@ struct gw_resource_class *gw_sched_queue_class_for(struct gw_sched *sched,
         .id = free_id,
         .ranks = key->ranks,
         .slots = key->slots,
+        .calls = key->calls,
         .gpus = key->gpus,
         .gpu_fraction = key->gpu_fraction,
         .gpu_if_any = key->gpu_if_any,
@@ -136,7 +137,7 @@ void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t
         gw_bits_set(&queue->fed, row);
     }
     if (queue->heap_at == GW_NO_INDEX && !queue->parked && !gw_sched_job_rests(queue->job) &&
-        queue->shape->slots > 0) /* calls of actors are placed by actor.h */
+        !queue->shape->calls) /* calls of actors are placed by actor.h */
         gw_sched_queue_heap_push(queue);
     if (queue->job->depth > 0) /* jobs that tasks submitted may be placed although other jobs are
                                   blocked: see gw_sched_queue_nested */
@@ -165,7 +166,7 @@ void gw_sched_queue_hold(struct gw_sched *sched, struct gw_queue *queue)
 
 void gw_sched_queue_let(struct gw_sched *sched, struct gw_queue *queue)
 {
-    if (queue->heap_at == GW_NO_INDEX && queue->ready.count && queue->shape->slots > 0)
+    if (queue->heap_at == GW_NO_INDEX && queue->ready.count && !queue->shape->calls)
         gw_sched_queue_heap_push(queue);
     if (queue->ready.count)
         gw_sched_ageing_begin(sched, queue);

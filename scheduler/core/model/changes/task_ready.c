@@ -26,7 +26,7 @@ void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t ro
 struct gw_queue *gw_sched_task_ready_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
-    if (!(job->tasks.flags[row] & GW_TASK_ALONE))
+    if (!(job->tasks.flags[row] & GW_TASK_ALONE) || gw_sched_queue_class_slotless(spec->shape))
         return spec->queue;
     struct gw_resource_class key = *spec->shape;
     key.alone = true;

@@ -6,6 +6,8 @@
 #include "scheduler/core/model/needed.h"
 #include "scheduler/core/model/workers/need.h"
 
+#include <gangway/options.h>
+
 #include <stdalign.h>
 #include <stddef.h>
 
@@ -32,7 +34,9 @@ int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_resource_cl
     *shape = (struct gw_resource_class){
         .need = need,
         .ranks = spec->ranks,
-        .slots = spec->slots ? spec->slots : 1,
+        .slots = spec->slots == GW_NONE ? 0
+                 : spec->slots          ? spec->slots
+                                        : 1,
         .gpus = spec->gpu_mode == GW_GPU_MODE_IF_ANY ? 0 : spec->gpus,
         .gpu_fraction = spec->gpu_fraction,
         .gpu_if_any = spec->gpu_mode == GW_GPU_MODE_IF_ANY,
@@ -47,7 +51,7 @@ int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_resource_cl
     };
     if (spec->actor && spec->actor != GW_ACTOR_NEW) { /* a call uses the resources of its actor */
         gw_sched_need_unref(shape->need);
-        *shape = (struct gw_resource_class){0};
+        *shape = (struct gw_resource_class){.calls = true};
     }
     return 0;
 }

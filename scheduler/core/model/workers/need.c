@@ -13,11 +13,25 @@
 #include "graph/base/text.h"
 #include "scheduler/core/model/needed.h"
 
+#include <gangway/options.h>
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* -- Reading ---------------------------------------------------------------------------------- */
+
+/* Adds the need of a task without a slot. */
+static void add_slotless(struct gw_need *need)
+{
+    const uint32_t count = need->resources.count;
+    struct gw_resource *items = gw_arena_alloc(&need->arena, (count + 1) * sizeof *items);
+    GW_MUST_PTR(items);
+    if (count)
+        memcpy(items, need->resources.items, count * sizeof *items);
+    items[count] = (struct gw_resource){GW_SLOTLESS, 1};
+    need->resources = (struct gw_resources){items, count + 1};
+}
 
 int gw_sched_need_new(const struct gw_msg_spec *spec, struct gw_need **out, struct gw_error *error)
 {
@@ -35,6 +49,8 @@ int gw_sched_need_new(const struct gw_msg_spec *spec, struct gw_need **out, stru
                                                     spec->min_ranks, spec->spread,
                                                     spec->workers_prefer},
                              &why);
+    if (rc == 0 && spec->slots == GW_NONE)
+        add_slotless(&read);
     read.prefer = read.workers.count && spec->workers_prefer;
     if (rc < 0 || (!read.gpu_memory_bytes && !read.resources.count && !read.workers.count)) {
         gw_arena_deinit(&read.arena);
@@ -87,15 +103,15 @@ void gw_sched_need_stock_set(struct gw_worker *worker, const char *text)
 {
     struct gw_resources resources;
     GW_MUST(gw_resources_parse(text, &worker->arena, &resources, NULL));
-    worker->stock_count = resources.count;
-    if (!resources.count)
-        return;
-    worker->stock = gw_arena_alloc(&worker->arena, resources.count * sizeof *worker->stock);
+    worker->stock_count = resources.count + 1;
+    worker->stock = gw_arena_alloc(&worker->arena, worker->stock_count * sizeof *worker->stock);
     GW_MUST_PTR(worker->stock);
     for (uint32_t i = 0; i < resources.count; i++)
         worker->stock[i] = (struct gw_stock){.name = resources.items[i].name,
                                              .amount = resources.items[i].amount,
                                              .free = resources.items[i].amount};
+    worker->stock[resources.count] =
+        (struct gw_stock){.name = GW_SLOTLESS, .amount = GW_SLOTLESS_MAX, .free = GW_SLOTLESS_MAX};
 }
 
 static struct gw_stock *stock_of(const struct gw_worker *worker, const char *name)
@@ -188,8 +204,9 @@ void gw_sched_need_describe(const struct gw_need *need, char *to, size_t bytes)
     if (!need)
         return;
     for (uint32_t i = 0; i < need->resources.count; i++)
-        gw_text_say(&text, ", %u of %s", need->resources.items[i].amount,
-                    need->resources.items[i].name);
+        if (strcmp(need->resources.items[i].name, GW_SLOTLESS) != 0)
+            gw_text_say(&text, ", %u of %s", need->resources.items[i].amount,
+                        need->resources.items[i].name);
     for (uint32_t i = 0; i < need->places.count; i++)
         gw_text_say(&text, "%s %u on %s", i ? " and" : ",", need->places.items[i].ranks,
                     need->places.items[i].name);

@@ -7,6 +7,12 @@
 /* gw_sched_queue_class_gpus returns how many GPUs a rank gets in the present cluster. */
 uint32_t gw_sched_queue_class_gpus(const struct gw_resource_class *shape);
 
+/* gw_sched_queue_class_slotless returns true for tasks without a slot. */
+static inline bool gw_sched_queue_class_slotless(const struct gw_resource_class *shape)
+{
+    return shape->slots == 0 && !shape->calls;
+}
+
 /* gw_sched_queue_for finds or creates the ready queue of a job for a resource class and a priority.
  */
 struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,

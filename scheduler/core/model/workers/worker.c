@@ -9,6 +9,7 @@
 #include "scheduler/core/model/workers/quarantine.h"
 
 #include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/queue.h"
 
 static const struct gw_sm_state worker_states[] = {
     [GW_WORKER_CONNECTED] = {"greeted", GW_SM_NEXT(GW_WORKER_REJOINING) |
@@ -57,6 +58,18 @@ void gw_sched_worker_beat_sent(struct gw_sched *sched, uint64_t now_ns)
 
 /* -- Room ------------------------------------------------------------------------------------- */
 
+/* Returns true if the worker has attempts that run, apart from tasks without a slot. */
+static bool is_busy(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (!attempt->blocked && !gw_sched_queue_class_slotless(attempt->lane->shape))
+            return true;
+    }
+    return false;
+}
+
 bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
                           const struct gw_resource_class *shape)
 {
@@ -64,7 +77,7 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
         worker->memory_free < shape->memory_bytes || !gw_sched_memory_lets(worker) ||
         gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
         return false;
-    if (shape->alone && (worker->attempts > worker->blocked || worker->slots_free < worker->slots))
+    if (shape->alone && (worker->slots_free < worker->slots || is_busy(sched, worker)))
         return false;
     return gw_sched_need_ranks(worker, shape, false) > 0;
 }

@@ -163,6 +163,24 @@ static void subject_tries(void)
     assert(rc == (getenv("GANGWAY_INLINE") ? GW_ENOTSUP : GW_ENOENT));
 }
 
+/* A function without a slot runs although another one uses all slots. */
+static void subject_slotless(void)
+{
+    struct gw_future *busy, *future;
+    struct gw_value *value;
+    MUST(gw_submit(client, work, GW_OPTIONS(.slots = 2), GW_ARGS(gw_i64(600000), gw_str("long")),
+                   &busy, &error));
+    MUST(gw_submit(client, work, GW_OPTIONS(.slots = GW_NONE), GW_ARGS(gw_i64(1), gw_str("short")),
+                   &future, &error));
+    MUST(gw_future_get(future, 0, &value, &error));
+    gw_value_unref(value);
+    gw_future_release(future);
+    gw_future_release(busy);
+    assert(gw_submit(client, work, GW_OPTIONS(.slots = GW_NONE, .gpu = {.count = 1}), GW_ARGS(),
+                     &future, &error) == GW_EINVAL);
+    assert(strstr(error.text, "without a slot"));
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -170,10 +188,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } subjects[] = {
-        {"silence", subject_silence},
-        {"progress", subject_progress},
-        {"steps", subject_steps},
-        {"tries", subject_tries},
+        {"silence", subject_silence}, {"progress", subject_progress}, {"steps", subject_steps},
+        {"tries", subject_tries},     {"slotless", subject_slotless},
     };
     assert(argc == 2);
     MUST(gw_client_open(GW_CLIENT_OPTIONS(.slots = 2), &client, &error));

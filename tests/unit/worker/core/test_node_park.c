@@ -1,6 +1,8 @@
 /* Parked runners: other tasks use their slots while they are idle, and they are reused. */
 #include "tests/unit/worker/core/node_world.h"
 
+#include <gangway/options.h>
+
 /* Specs that differ only in their slots: number 0 has one, 1 two and 2 three. */
 static struct world *shapes_world(uint32_t slots)
 {
@@ -108,6 +110,43 @@ static void unused_runners_without_slots_end_after_a_minute(void **state)
     free_world(w);
 }
 
+/* A task without slots waits neither for slots nor behind another task, also if it is short. */
+static void task_without_slots_starts_in_a_runner_of_its_own(void **state)
+{
+    (void)state;
+    struct world *w = new_world(1);
+    function_spec(w, (struct gw_msg_spec){0});
+    must_assign(w, (struct task){.attempt = 1});
+    must_assign(w, (struct task){.attempt = 2, .index = 1});
+    assert_int_equal(w->processes, 1);
+    function_spec(w, (struct gw_msg_spec){.number = 1, .slots = GW_NONE});
+    must_assign(w, (struct task){.attempt = 3, .index = 2, .spec = 1});
+    assert_int_equal(w->processes, 2);
+    spawned(w, 2, 0, "");
+    hello(w, 2, GW_PROTOCOL);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), 3);
+    finish(w, 2, 3, GW_RANK_NONE, 0, 1000);
+    must_assign(w, (struct task){.attempt = 4, .index = 3, .spec = 1});
+    assert_int_equal(w->processes, 2); /* the runner is used again */
+    must_assign(w, (struct task){.attempt = 5, .index = 4, .spec = 1});
+    assert_int_equal(w->processes, 3);
+    free_world(w);
+}
+
+static void command_without_slots_starts_before_one_that_waits(void **state)
+{
+    (void)state;
+    struct world *w = new_world(1);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    must_assign(w, (struct task){.attempt = 1});
+    must_assign(w, (struct task){.attempt = 2, .index = 1});
+    assert_int_equal(w->processes, 1);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .number = 1, .slots = GW_NONE});
+    must_assign(w, (struct task){.attempt = 3, .index = 2, .spec = 1});
+    assert_int_equal(w->processes, 2);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +155,8 @@ int main(void)
         cmocka_unit_test(idle_runners_without_slots_are_limited_to_the_slot_count),
         cmocka_unit_test(death_of_an_idle_runner_without_slots_frees_no_slots),
         cmocka_unit_test(unused_runners_without_slots_end_after_a_minute),
+        cmocka_unit_test(task_without_slots_starts_in_a_runner_of_its_own),
+        cmocka_unit_test(command_without_slots_starts_before_one_that_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
