@@ -205,10 +205,10 @@ double gw_parzen_log_density(const struct gw_parzen *parzen, double x)
     const double right = to_scale(param, x + parzen->half);
     double sum = 0;
     for (size_t i = 0; i < parzen->count; i++) {
-        const double mu = parzen->mus[i], sigma = parzen->sigmas[i], z = (left - mu) / sigma;
-        const double weight = parzen->weights[i] / parzen->masses[i];
-        if (z > FAR || right < mu - FAR * sigma)
+        const double mu = parzen->mus[i], sigma = parzen->sigmas[i];
+        if (left > mu + FAR * sigma || right < mu - FAR * sigma)
             continue;
+        const double z = (left - mu) / sigma, weight = parzen->weights[i] / parzen->masses[i];
         if (parzen->half > 0)
             sum += weight * normal_mass(z, (right - mu) / sigma);
         else

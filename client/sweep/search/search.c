@@ -123,7 +123,7 @@ static int choose_point(struct gw_search *search, double *point, struct gw_error
     const double *first = number < space->first.count ? space->first.items[number] : NULL;
     if (!first && search->options.method == GW_SEARCH_GRID)
         return gw_grid_take(search, point, error);
-    if (search->options.method == GW_SEARCH_TPE)
+    if (choose_method(search, 0) == GW_SEARCH_TPE)
         gw_tpe_split(search);
     for (uint32_t draw = 0; draw < DRAWS_MAX; draw++) {
         if (draw_point(search, draw, first, point) < 0)

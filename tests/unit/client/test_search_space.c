@@ -130,6 +130,33 @@ static void a_space_has_so_many_parameters_and_no_more(void **state)
     assert_int_equal(gw_space_add(space, "more=1", &error), GW_ELIMIT);
     assert_int_equal(gw_space_derive(space, "more=1", &error), GW_ELIMIT);
     gw_space_free(space);
+    struct gw_value *dict = gw_dict();
+    for (int i = 0; i <= GW_SPACE_PARAMS_MAX; i++) {
+        space = gw_space_new();
+        snprintf(text, sizeof text, "p%d", i);
+        gw_dict_set(dict, text, gw_i64(i));
+        const int rc = gw_space_add_values(space, dict, &error);
+        assert_int_equal(rc, i < GW_SPACE_PARAMS_MAX ? 0 : GW_ELIMIT);
+        assert_int_equal(space->params.count, rc == 0 ? i + 1 : 0);
+        gw_space_free(space);
+    }
+    gw_value_unref(dict);
+}
+
+/* Signs and parentheses in each other. */
+static void an_expression_is_so_deep_and_no_deeper(void **state)
+{
+    (void)state;
+    struct gw_space *space = gw_space_new();
+    char text[80] = "d=";
+    memset(text + 2, '-', 31);
+    strcpy(text + 33, "1");
+    assert_int_equal(gw_space_derive(space, text, &error), 0);
+    text[0] = 'e';
+    memset(text + 2, '-', 32);
+    strcpy(text + 34, "1");
+    assert_int_equal(gw_space_derive(space, text, &error), GW_EINVAL);
+    gw_space_free(space);
 }
 
 static struct gw_value *make_list(struct gw_value *a, struct gw_value *b)
@@ -324,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_choice_has_values_of_their_types),
         cmocka_unit_test(bad_text_names_the_parameter_and_what_to_type),
         cmocka_unit_test(a_space_has_so_many_parameters_and_no_more),
+        cmocka_unit_test(an_expression_is_so_deep_and_no_deeper),
         cmocka_unit_test(a_dict_gives_the_same_parameters),
         cmocka_unit_test(a_bad_value_adds_nothing),
         cmocka_unit_test(expressions_compute),
