@@ -133,9 +133,9 @@ struct gw_search_options {
 };
 #define GW_SEARCH_OPTIONS(...) GW_POINTER(gw_search_options, __VA_ARGS__)
 
-/* gw_search_new takes the space over. GW_EINVAL: the space has no parameter or no point that meets
- * the constraints, the method cannot search it, or an option is out of range. gw_search_free
- * accepts NULL. */
+/* gw_search_new takes the space over. GW_EINVAL: the space has no parameter, no point that meets
+ * the constraints or none with the values of a first point, the method cannot search it, or an
+ * option is out of range. gw_search_free accepts NULL. */
 struct gw_search;
 GW_API int gw_search_new(struct gw_space *space, const struct gw_search_options *options,
                          struct gw_search **search, struct gw_error *error);

@@ -32,13 +32,31 @@ static void advance(struct gw_search *search, const double *point)
     search->grid_ended = true;
 }
 
+/* Whether a point was tried first. */
+static bool is_first(const struct gw_search *search, const double *point)
+{
+    const size_t tried = search->trials.count < search->space->first.count
+                             ? search->trials.count
+                             : search->space->first.count;
+    for (size_t i = 0; i < tried; i++) {
+        const double *first = search->trials.items[i]->point;
+        size_t k = 0;
+        while (k < search->space->params.count &&
+               (point[k] == first[k] || (isnan(point[k]) && isnan(first[k]))))
+            k++;
+        if (k == search->space->params.count)
+            return true;
+    }
+    return false;
+}
+
 int gw_grid_take(struct gw_search *search, double *point, struct gw_error *error)
 {
     for (uint32_t walked = 0; walked < WALK_MAX && !search->grid_ended; walked++) {
         write_point(search, point);
         const bool admitted = gw_point_admits(search->space, point);
         advance(search, point);
-        if (admitted)
+        if (admitted && !is_first(search, point))
             return 0;
     }
     if (search->grid_ended)

@@ -115,12 +115,11 @@ static int draw_point(struct gw_search *search, uint32_t draw, const double *fir
     return rc;
 }
 
-/* Writes the point of the next trial. */
-static int choose_point(struct gw_search *search, double *point, struct gw_error *error)
+/* Writes the point of the next trial, of which `first` (or NULL) gives some values. */
+static int choose_point(struct gw_search *search, const double *first, double *point,
+                        struct gw_error *error)
 {
     const struct gw_space *space = search->space;
-    const size_t number = search->trials.count;
-    const double *first = number < space->first.count ? space->first.items[number] : NULL;
     if (!first && search->options.method == GW_SEARCH_GRID)
         return gw_grid_take(search, point, error);
     if (choose_method(search, 0) == GW_SEARCH_TPE)
@@ -164,20 +163,27 @@ static int check_options(const struct gw_search *search, struct gw_error *error)
     return 0;
 }
 
+/* Looks for a point, and for one with the values of each first point. */
 static int begin(struct gw_search *search, struct gw_error *error)
 {
-    if (search->options.method == GW_SEARCH_GRID)
-        return gw_grid_begin(search, error);
-    double *point = calloc(search->space->params.count, sizeof *point);
-    const int rc = point ? choose_point(search, point, error)
-                         : gw_error_set(error, GW_ENOMEM, "out of memory");
+    const struct gw_space *space = search->space;
+    const bool grid = search->options.method == GW_SEARCH_GRID;
+    int rc = grid ? gw_grid_begin(search, error) : 0;
+    double *point = calloc(space->params.count, sizeof *point);
+    if (!point)
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    for (size_t i = 0; rc == 0 && i < space->first.count + !grid; i++) {
+        const bool first = i < space->first.count;
+        rc = choose_point(search, first ? space->first.items[i] : NULL, point, error);
+        if (rc == GW_ELIMIT)
+            rc = gw_error_set(error, GW_EINVAL,
+                              "no point that meets the constraints was found in %d draws%s: "
+                              "loosen one",
+                              DRAWS_MAX, first ? ", with the values of a first point" : "");
+    }
     free(point);
     search->sobol_next = 0;
-    return rc == GW_ELIMIT ? gw_error_set(error, GW_EINVAL,
-                                          "no point that meets the constraints was found in %d "
-                                          "draws: loosen one",
-                                          DRAWS_MAX)
-                           : rc;
+    return rc;
 }
 
 int gw_search_new(struct gw_space *space, const struct gw_search_options *options,
@@ -286,24 +292,26 @@ static int check_trials(const struct gw_search *search, struct gw_error *error)
 static int add_trial(struct gw_search *search, struct gw_search_trial **made,
                      struct gw_error *error)
 {
+    const struct gw_space *space = search->space;
+    const size_t number = search->trials.count;
+    const double *first = number < space->first.count ? space->first.items[number] : NULL;
     struct gw_search_trial *trial = calloc(1, sizeof *trial);
-    double *point = calloc(search->space->params.count, sizeof *point);
+    double *point = calloc(space->params.count, sizeof *point);
     if (trial)
         trial->point = point;
     else
         free(point);
     int rc = trial && point && gw_array_reserve(&search->trials, 1) == 0 &&
-                     gw_array_reserve(&search->ranked,
-                                      search->trials.count + 1 - search->ranked.count) == 0
-                 ? choose_point(search, point, error)
+                     gw_array_reserve(&search->ranked, number + 1 - search->ranked.count) == 0
+                 ? choose_point(search, first, point, error)
                  : gw_error_set(error, GW_ENOMEM, "out of memory");
-    if (rc == 0 && !(trial->shown.params = gw_point_values(search->space, point)))
+    if (rc == 0 && !(trial->shown.params = gw_point_values(space, point)))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc < 0) {
         free_trial(trial);
         return rc;
     }
-    trial->shown.number = (uint32_t)search->trials.count;
+    trial->shown.number = (uint32_t)number;
     trial->shown.value = NAN;
     trial->shown.source = trial->shown.number;
     trial->loss = INFINITY;
