@@ -326,7 +326,7 @@ static int launch_failed(const struct launch *launch, const char *line, bool lat
     words[got > 0 ? got : 0] = '\0';
     const char *colon = got > 0 ? ":\n" : "";
     if (late)
-        return gw_error_set(error, GW_ENOSCHEDULER, "the cluster did not start within %d s%s%s",
+        return gw_error_set(error, GW_ENOSCHEDULER, "the cluster did not start within %ds%s%s",
                             START_TIMEOUT_S, colon, words);
     return gw_error_set(error, GW_ENOSCHEDULER,
                         "the cluster did not start: its scheduler ended%s%s", colon, words);

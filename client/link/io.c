@@ -262,7 +262,7 @@ static void io_on_close(struct gw_link *link, const struct gw_error *error, void
     struct gw_error silent;
     if (io->silent_ticks >= SILENT_TICKS) {
         (void)gw_error_set(&silent, GW_ETIMEDOUT,
-                           "no data arrived for %d s, although the scheduler's host or a device on "
+                           "no data arrived for %ds, although the scheduler's host or a device on "
                            "the way still acknowledges packets",
                            (int)SILENT_TICKS);
         error = &silent;

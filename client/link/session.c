@@ -84,11 +84,11 @@ int gw_session_connect(struct gw_client *client, const struct gw_io_socket *sock
     if (rc == GW_ETIMEDOUT) /* a scheduler exists, so the error is not GW_ENOSCHEDULER */
         return socket->transport
                    ? gw_error_set(error, GW_ECLOSED,
-                                  "the scheduler did not answer within %d s: its host is busy, or "
+                                  "the scheduler did not answer within %ds: its host is busy, or "
                                   "its process does not run (SIGSTOP)",
                                   OPEN_TIMEOUT_S)
                    : gw_error_set(error, GW_ECLOSED,
-                                  "the scheduler (process %d) did not answer within %d s: its host "
+                                  "the scheduler (process %d) did not answer within %ds: its host "
                                   "is busy, or the process does not run (SIGSTOP)",
                                   (int)peer.pid, OPEN_TIMEOUT_S);
     return rc == GW_ECLOSED
@@ -149,7 +149,7 @@ static int grow(struct gw_client *client, uint32_t slots, struct gw_error *error
     while (rc == 0 && (rc = count_slots(client, &now, error)) == 0 && now < before + more) {
         if (gw_clock_now_ns() > deadline_ns)
             return gw_error_set(error, GW_ETIMEDOUT,
-                                "no worker of the private cluster started within %d s",
+                                "no worker of the private cluster started within %ds",
                                 OPEN_TIMEOUT_S);
         nanosleep(&(struct timespec){.tv_nsec = 2 * GW_NS_PER_MS}, NULL);
     }

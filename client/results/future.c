@@ -7,6 +7,7 @@
 #include "client/link/rpc.h"
 #include "client/results/deferred_accept.h"
 #include "graph/base/clock.h"
+#include "graph/base/text.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/value_file.h"
 
@@ -336,10 +337,11 @@ struct patience {
 static int late(const struct gw_future *future, const struct patience *patience,
                 struct gw_error *error)
 {
+    char time[GW_TEXT_DURATION_ROOM];
     return gw_error_set(error, GW_ETIMEDOUT,
-                        "the result of task %u of job %llu did not arrive within %g s",
+                        "the result of task %u of job %llu did not arrive within %s",
                         gw_future_index(future), (unsigned long long)future->group->job,
-                        (double)patience->timeout_ns / GW_NS_PER_S);
+                        gw_text_duration(patience->timeout_ns, time));
 }
 
 static int get_patiently(struct gw_future *future, uint32_t rank, const struct patience *patience,

@@ -4,6 +4,7 @@
 
 #include "client/link/session.h"
 #include "graph/base/clock.h"
+#include "graph/base/text.h"
 
 enum { LOOK_MS = 200, END_S = 20 /* without any grace time */ };
 
@@ -54,10 +55,10 @@ int gw_shutdown_wait(struct gw_client *client, const struct gw_shutdown *shutdow
     if (rc == GW_ECLOSED ||
         rc == 0) /* the scheduler ended while we waited, or it has confirmed and ends now */
         rc = pid <= 0 || gw_cluster_wait_gone(pid, END_S * GW_NS_PER_S) ? 0 : GW_ETIMEDOUT;
+    char most[GW_TEXT_DURATION_ROOM];
     if (rc == GW_ETIMEDOUT)
-        gw_error_set(error, rc,
-                     "the cluster has not ended within %.0f s: it still waits for its tasks",
-                     (double)most_ns / GW_NS_PER_S);
+        gw_error_set(error, rc, "the cluster has not ended within %s: it still waits for its tasks",
+                     gw_text_duration(most_ns, most));
     return rc;
 }
 

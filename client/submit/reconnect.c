@@ -11,6 +11,7 @@
 #include "client/link/session.h"
 #include "client/results/future_group.h"
 #include "graph/base/clock.h"
+#include "graph/base/text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -309,13 +310,14 @@ static void pause_for(struct gw_reconnect *reconnect, uint64_t pause_ms)
 static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_error *why)
 {
     struct gw_client *client = reconnect->client;
+    char time[GW_TEXT_DURATION_ROOM];
     if (client->closed)
         (void)gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
     else if (is_worth_another(client, rc))
         (void)gw_error_set(&client->down, GW_ECLOSED,
                            "the connection to the scheduler was lost, and no scheduler was back "
-                           "within %.3g s%s%s%s",
-                           (double)reconnect->for_ns / GW_NS_PER_S,
+                           "within %s%s%s%s",
+                           gw_text_duration(reconnect->for_ns, time),
                            client->unproven.code ? ": " : "", client->unproven.text,
                            client->unproven.code
                                ? " before it had proven that it is the scheduler: the token was "

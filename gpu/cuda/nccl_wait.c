@@ -6,6 +6,8 @@
  */
 #include "gpu/cuda/nccl_state.h"
 
+#include "graph/base/text.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
@@ -97,7 +99,7 @@ static int look(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct
 
 static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
 {
-    char what[64];
+    char what[64], time[GW_TEXT_DURATION_ROOM];
     for (unsigned polls = 0;; polls++) {
         int rc = look(self, nccl, event, error);
         if (rc > 0)
@@ -105,8 +107,8 @@ static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struc
         if (rc == 0)
             rc = gw_segment_broken(self->segment, error);
         if (rc == 0 && gw_segment_now_ns() >= self->deadline_ns) {
-            (void)snprintf(what, sizeof what, "not done after %.3f s",
-                           (double)self->comm.timeout_ns * 1e-9);
+            (void)snprintf(what, sizeof what, "not done after %s",
+                           gw_text_duration(self->comm.timeout_ns, time));
             rc = break_with(self, GW_ETIMEDOUT, what, error);
         }
         if (rc < 0) {

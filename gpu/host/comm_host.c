@@ -3,6 +3,7 @@
 #include "gpu/host/comm_host.h"
 
 #include "gpu/base/reduce.h"
+#include "graph/base/text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ int gw_comm_host_await(struct gw_comm_host *host, int peer, _Atomic uint32_t *wo
         .spin_ns = host->spin_ns,
         .deadline_ns = host->deadline_ns,
     };
-    char what[96];
+    char what[96], time[GW_TEXT_DURATION_ROOM];
     switch (gw_segment_wait(&wait)) {
     case GW_SEGMENT_REACHED:
         return 0;
@@ -57,8 +58,8 @@ int gw_comm_host_await(struct gw_comm_host *host, int peer, _Atomic uint32_t *wo
     case GW_SEGMENT_LEFT:
         return host_break(host, peer, GW_EABORTED, "waits for the closed communicator of", error);
     case GW_SEGMENT_LATE:
-        (void)snprintf(what, sizeof what, "waited %.3f s for",
-                       (double)host->comm.timeout_ns * 1e-9);
+        (void)snprintf(what, sizeof what, "waited %s for",
+                       gw_text_duration(host->comm.timeout_ns, time));
         return host_break(host, peer, GW_ETIMEDOUT, what, error);
     }
     assert(!"all ways to wait are listed");

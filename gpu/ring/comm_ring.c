@@ -2,6 +2,8 @@
  * the communicator, and operations among the ranks of this host. */
 #include "gpu/ring/comm_ring.h"
 
+#include "graph/base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -42,7 +44,7 @@ static int break_with(const struct gw_comm_ring *self, const struct gw_segment_f
 
 static int fail_late(struct gw_comm_ring *self, int peer, struct gw_error *error)
 {
-    char text[GW_SEGMENT_TEXT_MAX];
+    char text[GW_SEGMENT_TEXT_MAX], time[GW_TEXT_DURATION_ROOM];
     const struct gw_ring_late late = {
         .verb = self->verb, .waited_ns = self->comm.timeout_ns, .suspect = peer};
     if (self->watch) {
@@ -51,9 +53,9 @@ static int fail_late(struct gw_comm_ring *self, int peer, struct gw_error *error
         if (rc < 0)
             return rc;
     }
-    (void)snprintf(text, sizeof text, "%s: rank %d waited %.3f s for rank %d",
+    (void)snprintf(text, sizeof text, "%s: rank %d waited %s for rank %d",
                    gw_comm_backend_verb_name(self->verb), self->comm.rank,
-                   (double)self->comm.timeout_ns * 1e-9, peer);
+                   gw_text_duration(self->comm.timeout_ns, time), peer);
     const struct gw_segment_fault fault = {
         .code = GW_ETIMEDOUT, .cause = GW_ETIMEDOUT, .rank = peer, .text = text};
     return break_with(self, &fault, error);

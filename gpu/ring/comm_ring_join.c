@@ -8,6 +8,7 @@
 #include "gpu/ring/comm_ring.h"
 
 #include "graph/base/options_read.h"
+#include "graph/base/text.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -60,9 +61,10 @@ static struct gw_ring_wait reach(const struct join *join)
 static int late_after(const struct join *join, int rc, int rank, uint64_t waited_ns)
 {
     const struct gw_comm_ring *self = join->self;
+    char time[GW_TEXT_DURATION_ROOM];
     if (rc == GW_ETIMEDOUT)
-        return gw_error_set(join->error, rc, "joining: rank %d waited %.3f s for rank %d",
-                            self->comm.rank, (double)waited_ns * 1e-9, rank);
+        return gw_error_set(join->error, rc, "joining: rank %d waited %s for rank %d",
+                            self->comm.rank, gw_text_duration(waited_ns, time), rank);
     if (rc != GW_ECLOSED && rc != GW_EIO)
         return rc;
     const struct gw_error why = *join->error;

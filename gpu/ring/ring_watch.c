@@ -7,6 +7,8 @@
  * before it uses the broken link as the cause. */
 #include "gpu/ring/ring_watch.h"
 
+#include "graph/base/text.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -178,11 +180,12 @@ static void probe_close(struct gw_ring_watch *watch)
     }
     if (!silent && least == most)
         culprit = late->cause;
+    char time[GW_TEXT_DURATION_ROOM];
     struct frame cause = {
         .word = CAUSE, .code = GW_ETIMEDOUT, .cause = GW_ETIMEDOUT, .rank = culprit};
-    (void)snprintf(cause.text, sizeof cause.text, "%s: rank %d waited %.3f s for rank %d",
+    (void)snprintf(cause.text, sizeof cause.text, "%s: rank %d waited %s for rank %d",
                    gw_comm_backend_verb_name((enum gw_comm_verb)late->code), late->rank,
-                   (double)late->number * 1e-9, culprit);
+                   gw_text_duration(late->number, time), culprit);
     break_with(watch, &cause);
     watch->probe_ns = 0;
 }

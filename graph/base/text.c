@@ -1,6 +1,8 @@
 /* Text in a buffer of fixed size. Also formats sizes and durations, and checks lines. */
 #include "graph/base/text.h"
 
+#include "graph/base/clock.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -26,15 +28,51 @@ const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM])
     return to;
 }
 
-const char *gw_text_seconds(uint64_t duration_ns, char to[static GW_TEXT_SECONDS_ROOM])
+/* Rounds a duration to the last digit that is shown. */
+static uint64_t rounded(uint64_t ns)
 {
-    double s = (double)duration_ns / 1e9;
-    if (duration_ns < 1000)
-        (void)snprintf(to, GW_TEXT_SECONDS_ROOM, "%u ns", (unsigned)duration_ns);
-    else if (duration_ns < 1000000)
-        (void)snprintf(to, GW_TEXT_SECONDS_ROOM, "%.3g us", s * 1e6);
+    const uint64_t step_ns = ns < GW_NS_PER_US          ? 1
+                             : ns < GW_NS_PER_MS        ? GW_NS_PER_US
+                             : ns < GW_NS_PER_S         ? GW_NS_PER_MS
+                             : ns < 60 * GW_NS_PER_S    ? GW_NS_PER_S / 10
+                             : ns < 3600 * GW_NS_PER_S  ? GW_NS_PER_S
+                             : ns < 86400 * GW_NS_PER_S ? 60 * GW_NS_PER_S
+                                                        : 3600 * GW_NS_PER_S;
+    return ns > UINT64_MAX - step_ns ? ns : (ns + step_ns / 2) / step_ns * step_ns;
+}
+
+/* Writes a duration of at least a minute in two units. */
+static void say_clock(unsigned long long s, char to[static GW_TEXT_DURATION_ROOM])
+{
+    static const struct {
+        unsigned seconds;
+        char name;
+    } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+    size_t i = 0;
+    while (s < units[i].seconds)
+        i++;
+    const unsigned rest = (unsigned)(s % units[i].seconds / units[i + 1].seconds);
+    struct gw_text text = {to, GW_TEXT_DURATION_ROOM, 0};
+    gw_text_say(&text, "%llu%c", s / units[i].seconds, units[i].name);
+    if (rest)
+        gw_text_say(&text, "%02u%c", rest, units[i + 1].name);
+}
+
+const char *gw_text_duration(uint64_t duration_ns, char to[static GW_TEXT_DURATION_ROOM])
+{
+    const uint64_t ns = rounded(duration_ns);
+    const unsigned long long s = ns / GW_NS_PER_S;
+    const unsigned part_ns = (unsigned)(ns % GW_NS_PER_S), tenths = part_ns / 100000000;
+    if (s >= 60)
+        say_clock(s, to);
+    else if (s > 0 || part_ns == 0)
+        (void)snprintf(to, GW_TEXT_DURATION_ROOM, tenths ? "%u.%us" : "%us", (unsigned)s, tenths);
+    else if (part_ns < GW_NS_PER_US)
+        (void)snprintf(to, GW_TEXT_DURATION_ROOM, "%uns", part_ns);
+    else if (part_ns < GW_NS_PER_MS)
+        (void)snprintf(to, GW_TEXT_DURATION_ROOM, "%uus", part_ns / 1000);
     else
-        (void)snprintf(to, GW_TEXT_SECONDS_ROOM, s < 1000 ? "%.3g s" : "%.0f s", s);
+        (void)snprintf(to, GW_TEXT_DURATION_ROOM, "%ums", part_ns / 1000000);
     return to;
 }
 

@@ -21,10 +21,11 @@ void gw_text_say(struct gw_text *text, const char *format, ...) GW_PRINTF(2, 3);
 enum { GW_TEXT_BYTES_ROOM = 24 };
 const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM]);
 
-/* gw_text_seconds writes a duration for people, such as "0.3 s" or "5000 s". Durations below a
- * millisecond are written as "20 us" or "1 ns". It returns `to`. */
-enum { GW_TEXT_SECONDS_ROOM = 24 };
-const char *gw_text_seconds(uint64_t duration_ns, char to[static GW_TEXT_SECONDS_ROOM]);
+/* gw_text_duration writes a duration for people as options accept it, such as "850us", "12ms",
+ * "4.2s", "3m05s", "1h30m", "2d04h", or "10m" if nothing else remains. The duration is rounded to
+ * the last digit that is shown. It returns `to`. */
+enum { GW_TEXT_DURATION_ROOM = 32 };
+const char *gw_text_duration(uint64_t duration_ns, char to[static GW_TEXT_DURATION_ROOM]);
 
 /* gw_text_is_line returns true if the bytes are UTF-8 without control characters, including those
  * that change the direction of text. Such a name can be shown in a line and in JSON. */

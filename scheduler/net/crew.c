@@ -8,6 +8,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
+#include "graph/base/text.h"
 #include "graph/model/pairs.h"
 
 #include <assert.h>
@@ -98,8 +99,9 @@ static void member_on_restart(uv_timer_t *timer)
 
 static void member_restart_later(struct member *member)
 {
-    gw_log_warn("worker %u is started again in %llu ms", member->number,
-                (unsigned long long)member->pause_ms);
+    char pause[GW_TEXT_DURATION_ROOM];
+    gw_log_warn("worker %u is started again in %s", member->number,
+                gw_text_duration(member->pause_ms * GW_NS_PER_MS, pause));
     (void)uv_timer_start(&member->restart, member_on_restart, member->pause_ms, 0);
     member->pause_ms =
         member->pause_ms * 2 < RESTART_MS_MAX ? member->pause_ms * 2 : RESTART_MS_MAX;

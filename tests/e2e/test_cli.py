@@ -242,7 +242,7 @@ class CommandLine(e2e.Case):
         self.up("--slots", "1", "--idle-stop", "none", "--file-cache", "none", "--keep-files",
                 "none", "--checkpoint-max", "none", "--log-max", "none", "--orphan-timeout",
                 "none", "--pure-keep", "none", "--scatter-memory", "none", "--memory-pause",
-                "none")
+                "none", "--memory-limit", "none")
         self.assertIn("Every limit accepts `none`", self.gangway("help").stdout)
         for command, words in (("wait", "124; 0: check once"), ("submit", "124; default: none"),
                                ("up", "30m (default: none)"), ("sync get", "0: try once"),
@@ -259,16 +259,20 @@ class CommandLine(e2e.Case):
         self.gangway("up", "--log-max", "0", rc=2)
         self.assertEqual(len(self.gangway_json("jobs", "--limit", "none")), 1)
         self.assertEqual(len(self.gangway_json("tasks", job, "--limit", "none")), 1)
+        self.assertIn("sh", self.gangway("graph", job, "--limit", "none").stdout)
+        self.assertEqual(self.gangway("logs", job, "--tail", "none").stdout, "")
         with open(fifo, "w", encoding="utf-8") as f:
             f.write("5\n")
         self.assertEqual(waiting.wait(), 5)
         self.gangway("submit", "--time-limit", "none", "--inactivity-timeout", "none", "--grace",
-                     "none", "--max-worker-losses", "none", "--", "true")
+                     "none", "--max-worker-losses", "none", "--retries", "none", "--", "true")
         many = self.write("many", json.dumps([{"argv": ["true"], "options": {
-            "time-limit": "none", "grace": "none", "max-worker-losses": "none"}}]))
+            "time-limit": "none", "grace": "none", "max-worker-losses": "none",
+            "retries": "none"}}]))
         self.gangway("submit", "--from-json", many)
         self.gangway("dispatch", "--hang-timeout", "none", "--min-ranks", "1",
-                     "--full-size-timeout", "none", "--max-preemptions", "none", "--", "true")
+                     "--full-size-timeout", "none", "--max-preemptions", "none",
+                     "--max-restarts", "none", "--", "true")
 
     def test_up_starts_and_down_ends_a_cluster(self):
         self.assertIn("unknown option '--up'", self.gangway("--up", rc=2).stderr)

@@ -36,7 +36,7 @@ class Story(e2e.Case):
         texts = dict(self.facts("1/0"))
         self.assertIn("attempt 1 failed on", texts["attempt ended"])
         self.assertIn("exit code 3; its last line: no data yet", texts["attempt ended"])
-        self.assertIn("waits 10 ms before attempt 2", texts["backoff"])
+        self.assertIn("waits 10ms before attempt 2", texts["backoff"])
         shown = self.gangway("events", "1.0").stdout
         self.assertTrue(shown.startswith("flaky (task 0 of job 1)\n"), shown)
         self.assertIn("submitted by gangway submit as job 1 (flaky), detached", shown)
@@ -101,7 +101,7 @@ class Story(e2e.Case):
         self.gangway("cancel", "1", "--now")
         self.gangway("wait", "1", rc=130)
         self.assertRegex(self.gangway("explain", "1").stdout,
-                         r"cancelled [0-9.]+ s ago by gangway cancel \(user \d+\)")
+                         r"cancelled [0-9.]+m?s ago by gangway cancel \(user \d+\)")
         self.assertEqual(self.gangway_json("jobs")[0]["exit_code"], 130)
         self.assertEqual(self.gangway_json("tasks", "1")[0]["exit_code"], 130)
 

@@ -246,7 +246,7 @@ class Memory(e2e.Case):
                 (["--memory-target", "0.9"], "target (0.9) is above memory spill (0.7)"),
                 (["--memory-pause", "2"], "--memory-pause 2 must be a fraction"),
                 (["--memory-pause", "most"], "--memory-pause most must be a fraction"),
-                (["--memory-limit", "much"], "--memory-limit much is neither a size"),
+                (["--memory-limit", "much"], "is not a size like 8G, auto or none"),
                 (["--memory-limit", "4K"], "less than 1 MiB"),
                 (["--spill-dir", "/nowhere"], "--spill-dir /nowhere: No such file"),
                 (["--spill-dir", self.write("file", "")], "is a file: give a folder"),

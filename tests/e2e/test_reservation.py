@@ -26,7 +26,7 @@ class Reservation(e2e.Case):
         quick = self.submit("submit", "-d", "--time-limit", "1s", "--grace", "1s", "--", "true")
         self.gangway("wait", quick)  # it ends before the gang can start
         self.assertRegex(self.gangway("explain", gang).stdout,
-                         rf"starts in about \d+ min at the latest, when job {first} reaches")
+                         rf"starts in about \d+m(\d\ds)? at the latest, when job {first} reaches")
         self.release(fifos[0])
         self.gangway("wait", gang)
         self.gangway("wait", later)

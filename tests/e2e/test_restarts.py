@@ -160,7 +160,7 @@ class Restarts(e2e.Case):
     def test_idle_command_gang_is_only_reported(self):
         """Idle commands are not ended, and explain does not mention them any more once they
         continue."""
-        hint = "no rank has used CPU or written output for 0.3 s or longer"
+        hint = "no rank has used CPU or written output for 300ms or longer"
         self.up("--slots", "2")
         gate = self.fifo("gate")
         job = self.gangway("dispatch", "-d", "-n", "2", "--hang-timeout", "300ms", "--", "sh", "-c",

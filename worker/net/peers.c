@@ -8,6 +8,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
+#include "graph/base/text.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
@@ -104,14 +105,15 @@ static void tell_alive(const struct gw_host *host, bool known)
 static void on_alone(struct gw_host *host)
 {
     const uint64_t now_ns = gw_clock_now_ns(), limit_ns = host->options.orphan_ms * GW_NS_PER_MS;
+    char limit[GW_TEXT_DURATION_ROOM];
     if (!host->alone_ns) {
         host->alone_ns = now_ns;
         tell_alive(host, false);
     }
     if (!host->options.alive_fd || host->exiting || now_ns - host->alone_ns < limit_ns)
         return;
-    gw_log_warn("no scheduler was reachable for %.3g s (--orphan-timeout): this worker shuts down",
-                (double)host->options.orphan_ms / 1e3);
+    gw_log_warn("no scheduler was reachable for %s (--orphan-timeout): this worker shuts down",
+                gw_text_duration(limit_ns, limit));
     gw_shut_down(host);
 }
 
@@ -120,25 +122,26 @@ static void on_alone(struct gw_host *host)
  * come back. */
 static void on_nobody(struct gw_host *host, uint64_t begun_ns)
 {
-    const double limit_s = (double)host->options.orphan_ms / 1e3;
+    char limit[GW_TEXT_DURATION_ROOM];
     uint64_t now_ns = gw_clock_now_ns();
+    gw_text_duration(host->options.orphan_ms * GW_NS_PER_MS, limit);
     bool over =
         host->refused_ns && now_ns - host->refused_ns >= host->options.orphan_ms * GW_NS_PER_MS;
     if (!host->refused_ns) {
         host->refused_ns = now_ns;
         if (host->was_welcomed)
-            gw_log_info("no scheduler is running: tasks on this worker go on for up to %.3g s "
+            gw_log_info("no scheduler is running: tasks on this worker go on for up to %s "
                         "(--orphan-timeout)",
-                        limit_s);
+                        limit);
     }
     (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_REFUSED, .number = begun_ns});
     if (!over || host->exiting || host->orphan_said)
         return;
     host->orphan_said = true;
     if (host->was_welcomed)
-        gw_log_warn("no scheduler came back within %.3g s (--orphan-timeout): the tasks on this "
+        gw_log_warn("no scheduler came back within %s (--orphan-timeout): the tasks on this "
                     "worker were killed",
-                    limit_s);
+                    limit);
     if (!host->options.connect)
         gw_shut_down(host);
 }

@@ -5,6 +5,7 @@
 #include "client/cli/lib/table.h"
 #include "client/cli/lib/units.h"
 #include "graph/base/clock.h"
+#include "graph/base/text.h"
 
 #include <time.h>
 
@@ -26,7 +27,7 @@ static void print_day(int64_t at_ns, struct tm *day)
 
 static void print_fact(const struct gw_value *fact, int64_t begin_ns, bool names)
 {
-    char clock[40] = "", since[24] = "";
+    char clock[40] = "", since[1 + GW_TEXT_DURATION_ROOM] = "";
     int64_t at_ns = gw_table_number(fact, "at_ns");
     time_t seconds = (time_t)(at_ns / (int64_t)GW_NS_PER_S);
     uint64_t passed_ns = at_ns > begin_ns ? (uint64_t)(at_ns - begin_ns) : 0;
@@ -39,7 +40,7 @@ static void print_fact(const struct gw_value *fact, int64_t begin_ns, bool names
         if (passed_ns < 60 * GW_NS_PER_S)
             snprintf(since + 1, sizeof since - 1, "%.3fs", (double)passed_ns / 1e9);
         else
-            gw_units_format_duration(passed_ns, since + 1, sizeof since - 1);
+            gw_text_duration(passed_ns, since + 1);
     }
     printf("%-12s  %8s  ", clock, since);
     if (names && gw_value_find(fact, "index")) {

@@ -267,10 +267,11 @@ int gw_cli_graph(int argc, char **argv)
         {"dot", 0, GW_OPTION_FLAG, &drawing.dot, NULL,
          "print for Graphviz: gangway graph 7 --dot | dot\n"
          "-Tsvg >graph.svg"},
-        {"limit", 0, GW_OPTION_U32, &drawing.limit, "N",
+        {"limit", 0, GW_OPTION_LIMIT, &drawing.limit, "N",
          "show at most N nodes; if there are more tasks,\n"
          "tasks whose names differ only by a number become\n"
-         "one node (default: 40, with --dot 200)"},
+         "one node (default: 40, with --dot 200; none: 5000,\n"
+         "the most)"},
         {"json", 0, GW_OPTION_FLAG, &drawing.json, NULL, "print one line of JSON for each"},
         {0},
     };

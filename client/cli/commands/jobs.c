@@ -240,7 +240,8 @@ int gw_cli_jobs(int argc, char **argv)
     int first, exit_code;
     const struct gw_option table[] = {
         {"limit", 0, GW_OPTION_LIMIT, &shown.limit, "N",
-         "show at most N jobs, the newest (default: 50)"},
+         "show at most N jobs, the newest (default: 50;\n"
+         "none: all)"},
         {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "show all, as --limit none"},
         {"state", 's', GW_OPTION_TEXT, &shown.state, "STATE",
          "show only jobs in this state: queued, running,\n"

@@ -136,10 +136,10 @@ int gw_cli_logs(int argc, char **argv)
     int first, exit_code;
     const struct gw_option table[] = {
         {"follow", 'f', GW_OPTION_FLAG, &follow, NULL, "print new output until the task has ended"},
-        {"tail", 0, GW_OPTION_U32, &lines, "N",
+        {"tail", 0, GW_OPTION_LINES, &lines, "N",
          "print only the last N lines of each stream (of\n"
          "each rank of a gang); with --follow, then new\n"
-         "output"},
+         "output (default: none: all lines)"},
         {"rank", 'r', GW_OPTION_I32, &stream_options.rank, "R", "print only this rank of a gang"},
         {"attempt", 0, GW_OPTION_U32, &attempt, "N",
          "print attempt 1, 2, ... (default: the latest)"},

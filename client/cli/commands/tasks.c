@@ -182,7 +182,8 @@ int gw_cli_tasks(int argc, char **argv)
         {"results", 0, GW_OPTION_FLAG, &shown.results, NULL,
          "show how each task ended: exit code, time, latest\n"
          "metrics, and its result if it is small"},
-        {"limit", 0, GW_OPTION_LIMIT, &shown.limit, "N", "show at most N tasks (default: 5000)"},
+        {"limit", 0, GW_OPTION_LIMIT, &shown.limit, "N",
+         "show at most N tasks (default: 5000; none: all)"},
         {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "show all, as --limit none"},
         {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL, "repeat every 2 seconds, until Ctrl-C"},
         {"json", 0, GW_OPTION_FLAG, &shown.json, NULL, "print JSON"},

@@ -19,7 +19,10 @@ struct gw_option *gw_memory_options_table(struct gw_memory_options *options)
     const struct gw_option rows[] = {
         {"memory-limit", 0, GW_OPTION_TEXT, &options->limit, "SIZE",
          "memory of all workers, like 8G, or auto: the\n"
-         "memory of the machine or of its cgroup (default)"},
+         "memory of the machine or of its cgroup (default),\n"
+         "or none: that memory, and no results go to disk,\n"
+         "no task waits and no process is killed unless one\n"
+         "of the options below says so"},
         {"memory-target", 0, GW_OPTION_TEXT, &options->lines[0], "F",
          "write results to disk if they use more than this\n"
          "fraction of the limit (default: 0.6; none: never)"},
@@ -27,7 +30,8 @@ struct gw_option *gw_memory_options_table(struct gw_memory_options *options)
          "also write results to disk if all memory in use\n"
          "exceeds this fraction (default: 0.7; none: never)"},
         {"memory-pause", 0, GW_OPTION_TEXT, &options->lines[2], "F",
-         "start no task above this fraction (default: 0.8)"},
+         "start no task above this fraction (default: 0.8;\n"
+         "none: start always)"},
         {"memory-terminate", 0, GW_OPTION_TEXT, &options->lines[3], "F",
          "kill the largest process above this fraction\n"
          "(default: 0.95; none: never)"},
@@ -81,10 +85,13 @@ int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_l
     struct gw_memory_lines read;
     gw_memory_lines_init(&read);
     uint32_t *const values[LINES] = {&read.target, &read.spill, &read.pause, &read.terminate};
-    if (options->limit && strcmp(options->limit, "auto") != 0 &&
-        (gw_units_parse_size(options->limit, &read.limit_bytes) < 0 || !read.limit_bytes))
+    if (options->limit && gw_units_is_none(options->limit))
+        read = (struct gw_memory_lines){0};
+    else if (options->limit && strcmp(options->limit, "auto") != 0 &&
+             (gw_units_parse_size(options->limit, &read.limit_bytes) < 0 || !read.limit_bytes))
         return gw_error_set(error, GW_EINVAL,
-                            "--memory-limit %s is neither a size like 8G nor auto", options->limit);
+                            "--memory-limit %s is not a size like 8G, auto or none",
+                            options->limit);
     for (int i = 0; i < LINES; i++) {
         char *end;
         if (!options->lines[i])

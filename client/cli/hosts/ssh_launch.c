@@ -361,7 +361,7 @@ static int look(struct fleet *fleet, uint64_t deadline_ns, size_t *running, stru
     if (rc == 0 && ready == 0 && late < count) {
         struct member *member = &fleet->members.items[late];
         const char *line = member_last_line(member);
-        rc = gw_error_set(error, GW_ESTART, "no worker at %s within %d s%s%s", member->host->name,
+        rc = gw_error_set(error, GW_ESTART, "no worker at %s within %ds%s%s", member->host->name,
                           START_TIMEOUT_S, *line ? ": " : "", line);
     }
     return rc;

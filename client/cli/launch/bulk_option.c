@@ -7,6 +7,7 @@
 
 #include "client/cli/launch/launch_word.h"
 #include "client/cli/lib/units.h"
+#include "graph/wire/enums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ enum { KEYS = sizeof keys / sizeof *keys };
 
 static const char *const takes_texts[] = {
     [COUNT] = "a number from 0 on",
-    [TRIES] = "a number from 0 to 255",
+    [TRIES] = "a number from 0 to 255, or \"none\"",
     [FROM_1] = "a number from 1 on, or \"none\"",
     [BUDGET] = "a number from 0 on, or \"none\"",
     [PRIORITY] = "a number",
@@ -105,15 +106,12 @@ static int number_of(const json_t *value, uint64_t most, uint64_t *number)
 static int set_count(uint32_t *count, enum kind kind, const json_t *value)
 {
     uint64_t n = 0;
-    if (kind == BUDGET && json_is_string(value) && gw_units_is_none(json_string_value(value))) {
-        *count = GW_UNLIMITED;
+    const bool none = json_is_string(value) && gw_units_is_none(json_string_value(value));
+    if (none && (kind == BUDGET || kind == TRIES || kind == FROM_1)) {
+        *count = kind == BUDGET ? GW_UNLIMITED : kind == TRIES ? GW_RETRIES_MAX : GW_NONE;
         return 0;
     }
-    if (kind == FROM_1 && json_is_string(value) && gw_units_is_none(json_string_value(value))) {
-        *count = GW_NONE;
-        return 0;
-    }
-    int rc = number_of(value, kind == TRIES ? UINT8_MAX : INT32_MAX, &n);
+    int rc = number_of(value, kind == TRIES ? GW_RETRIES_MAX : INT32_MAX, &n);
     if (rc == 0 && n == 0 && kind == FROM_1)
         rc = GW_EINVAL;
     if (rc == 0)

@@ -95,7 +95,7 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
 {
     struct gw_task_options *task = &launch->task;
     const struct gw_option gangs[] = {
-        {"retries", 0, GW_OPTION_U32, &task->retries, "N", "the same as --max-restarts"},
+        {"retries", 0, GW_OPTION_RETRIES, &task->retries, "N", "the same as --max-restarts"},
         {"isolate-gpus", 0, GW_OPTION_FLAG, &task->gpu.isolate, NULL,
          "a rank sees only its own GPU, as device 0, and\n"
          "not the GPUs of all ranks on its host (always so\n"
@@ -103,7 +103,7 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
          "MIG instances)"},
         {"max-preemptions", 0, GW_OPTION_BUDGET, &task->preemptions_max, "N",
          "number of starts after `gangway restart`\n"
-         "(default: 100)"},
+         "(default: 100; none: no limit)"},
         {"hang-timeout", 0, GW_OPTION_PATIENCE, &task->gang.hang_timeout_ns, "TIME",
          "end the gang if a rank is stopped for this long,\n"
          "or if ranks with functions wait in different\n"
@@ -272,10 +272,11 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"fail-grace", 0, GW_OPTION_DELAY, &task->gang.fail_grace_ns, "TIME",
          "the grace time after another rank has failed\n"
          "(default: 200ms)"},
-        {launch->gang ? "max-restarts" : "retries", 0, GW_OPTION_U32, &task->retries, "N",
+        {launch->gang ? "max-restarts" : "retries", 0, GW_OPTION_RETRIES, &task->retries, "N",
          launch->gang ? "number of starts of all ranks after a rank has\n"
-                        "failed"
-                      : "number of times to run again after a failure"},
+                        "failed (default: 0; none: 255, the most)"
+                      : "number of times to run again after a failure\n"
+                        "(default: 0; none: 255, the most)"},
         {"backoff", 0, GW_OPTION_DURATION, &task->backoff_ns, "TIME",
          "pause before the second attempt; doubled before\n"
          "each further attempt, up to 5m (default: 0)"},

@@ -6,6 +6,7 @@
 #include "client/cli/lib/message.h"
 #include "client/cli/lib/synonym.h"
 #include "client/cli/lib/units.h"
+#include "graph/wire/enums.h"
 
 #include <gangway/options.h>
 
@@ -183,6 +184,27 @@ static int store_size(const struct gw_options *options, const struct gw_option *
     return 0;
 }
 
+static int store_count(const struct gw_options *options, const struct gw_option *option,
+                       const char *text)
+{
+    const enum gw_option_kind kind = option->kind;
+    const bool least_1 = kind == GW_OPTION_LIMIT || kind == GW_OPTION_COUNT;
+    const bool wide = kind == GW_OPTION_U32 || kind == GW_OPTION_LINES || kind == GW_OPTION_RETRIES;
+    uint32_t *into = option->into;
+    long long number;
+    if (kind != GW_OPTION_U32 && kind != GW_OPTION_COUNT && gw_units_is_none(text)) {
+        *into = kind == GW_OPTION_BUDGET    ? GW_UNLIMITED
+                : kind == GW_OPTION_RETRIES ? GW_RETRIES_MAX
+                                            : GW_NONE;
+        return 0;
+    }
+    int code = parse_integer(options, option, text,
+                             (const long long[]){least_1, wide ? UINT32_MAX : INT32_MAX}, &number);
+    if (code == 0)
+        *into = number == 0 && kind == GW_OPTION_BUDGET ? GW_NONE : (uint32_t)number;
+    return code;
+}
+
 /* Stores the value of an option. Returns 0 or the exit code. */
 static int store(const struct gw_options *options, const struct gw_option *option, const char *text)
 {
@@ -213,25 +235,13 @@ static int store(const struct gw_options *options, const struct gw_option *optio
         texts->items[texts->count] = NULL;
         return 0;
     }
-    case GW_OPTION_U32:
-        code = parse_integer(options, option, text, (const long long[]){0, UINT32_MAX}, &number);
-        if (code == 0)
-            *(uint32_t *)option->into = (uint32_t)number;
-        return code;
     case GW_OPTION_LIMIT:
     case GW_OPTION_BUDGET:
-        if (gw_units_is_none(text)) {
-            *(uint32_t *)option->into = option->kind == GW_OPTION_LIMIT ? GW_NONE : GW_UNLIMITED;
-            return 0;
-        }
-        /* fall through */
+    case GW_OPTION_LINES:
+    case GW_OPTION_RETRIES:
     case GW_OPTION_COUNT:
-        code = parse_integer(options, option, text,
-                             (const long long[]){option->kind != GW_OPTION_BUDGET, INT32_MAX},
-                             &number);
-        if (code == 0)
-            *(uint32_t *)option->into = number ? (uint32_t)number : UINT32_MAX;
-        return code;
+    case GW_OPTION_U32:
+        return store_count(options, option, text);
     case GW_OPTION_I32:
         code = parse_integer(options, option, text, (const long long[]){INT32_MIN, INT32_MAX},
                              &number);

@@ -20,6 +20,8 @@ enum gw_option_kind {
     GW_OPTION_LIMIT,    /* uint32_t, at least 1; `none`: GW_NONE; 0: not given */
     GW_OPTION_BUDGET,   /* uint32_t; "0" is stored as GW_NONE, because 0 means not given; `none`:
                            GW_UNLIMITED */
+    GW_OPTION_LINES,    /* uint32_t; `none`: GW_NONE */
+    GW_OPTION_RETRIES,  /* uint32_t; `none`: GW_RETRIES_MAX, the most that the scheduler counts */
     GW_OPTION_I32,      /* int32_t */
     GW_OPTION_DURATION, /* uint64_t of nanoseconds: 90, 1h30m, 500ms; `none`: 0 */
     GW_OPTION_DELAY,   /* uint64_t of nanoseconds; "0" is stored as 1 (at once), because 0 means not

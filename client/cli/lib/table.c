@@ -3,6 +3,7 @@
 
 #include "client/cli/lib/units.h"
 #include "graph/base/clock.h"
+#include "graph/base/text.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -89,9 +90,9 @@ static void format_cell(const struct gw_column *column, const struct gw_value *r
         if (column->cell == GW_CELL_SIZE || column->cell == GW_CELL_MINOR_SIZE)
             gw_units_format_size(amount, text, CELL_BYTES);
         else if (column->cell == GW_CELL_SINCE)
-            gw_units_format_duration(now_ns > amount ? now_ns - amount : 0, text, CELL_BYTES);
+            gw_text_duration(now_ns > amount ? now_ns - amount : 0, text);
         else
-            gw_units_format_duration(amount, text, CELL_BYTES);
+            gw_text_duration(amount, text);
         if (amount == 0 && column->cell == GW_CELL_SINCE)
             strcpy(text, "-");
     } else {

@@ -1,7 +1,5 @@
-/* Parses and formats durations, sizes and lists of numbers. */
+/* Parses durations, sizes and lists of numbers, and formats sizes. */
 #include "client/cli/lib/units.h"
-
-#include "graph/base/clock.h"
 
 #include <ctype.h>
 #include <gangway/error.h>
@@ -132,26 +130,6 @@ int gw_units_parse_size(const char *text, uint64_t *bytes)
         return GW_ELIMIT;
     *bytes = (uint64_t)llround(number);
     return 0;
-}
-
-void gw_units_format_duration(uint64_t duration_ns, char *text, size_t text_bytes)
-{
-    uint64_t seconds = duration_ns / GW_NS_PER_S;
-    if (duration_ns < GW_NS_PER_MS)
-        snprintf(text, text_bytes, "%uus", (unsigned)(duration_ns / GW_NS_PER_US));
-    else if (seconds < 1)
-        snprintf(text, text_bytes, "%ums", (unsigned)(duration_ns / GW_NS_PER_MS));
-    else if (seconds < 60)
-        snprintf(text, text_bytes, "%u.%us", (unsigned)seconds,
-                 (unsigned)(duration_ns % GW_NS_PER_S / (100 * GW_NS_PER_MS)));
-    else if (seconds < 3600)
-        snprintf(text, text_bytes, "%um%02us", (unsigned)(seconds / 60), (unsigned)(seconds % 60));
-    else if (seconds < 86400)
-        snprintf(text, text_bytes, "%uh%02um", (unsigned)(seconds / 3600),
-                 (unsigned)(seconds / 60 % 60));
-    else
-        snprintf(text, text_bytes, "%llud%02uh", (unsigned long long)(seconds / 86400),
-                 (unsigned)(seconds / 3600 % 24));
 }
 
 void gw_units_format_size(uint64_t bytes, char *text, size_t text_bytes)

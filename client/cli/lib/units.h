@@ -25,9 +25,7 @@ int gw_units_parse_duration(const char *text, uint64_t *duration_ns);
  * follow). Returns 0, GW_EINVAL, or GW_ELIMIT if it is larger than 7993P. */
 int gw_units_parse_size(const char *text, uint64_t *bytes);
 
-/* gw_units_format_duration writes "850us", "12ms", "4.2s", "3m05s", "1h30m", "2d04h".
- * gw_units_format_size writes "512 B", "1.5 MiB". A text that is too long is cut and terminated. */
-void gw_units_format_duration(uint64_t duration_ns, char *text, size_t text_bytes);
+/* gw_units_format_size writes "512 B", "1.5 MiB". A text that is too long is cut and terminated. */
 void gw_units_format_size(uint64_t bytes, char *text, size_t text_bytes);
 
 /* A list of numbers and ranges, "1,3,5-8". */

@@ -309,7 +309,7 @@ void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_attempt *g
 void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *text)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
-    const double limit_s = (double)spec->message.hang_timeout_ns / 1e9;
+    char limit[GW_TEXT_DURATION_ROOM];
     uint32_t live = 0;
     for (uint32_t i = 0; i < gang->count; i++) {
         if (gang->ranks[i].slot == GW_NO_INDEX)
@@ -320,14 +320,13 @@ void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *t
     }
     if (!live || gang->state != GW_GANG_RUNNING)
         return;
-    gw_text_say(text, "; no rank has used CPU or written output for ");
-    gw_text_say(text, limit_s < 120 ? "%.3g s" : "%.0f min",
-                limit_s < 120 ? limit_s : limit_s / 60);
     gw_text_say(
         text,
-        " or longer (--hang-timeout). They may be waiting for each other: `gangway exec "
-        "%llu/%u --rank 0 -- cat /proc/{pid}/wchan`, or gdb instead of cat, shows where a rank is",
-        (unsigned long long)gang->job->id, gang->index);
+        "; no rank has used CPU or written output for %s or longer (--hang-timeout). They "
+        "may be waiting for each other: `gangway exec %llu/%u --rank 0 -- cat /proc/{pid}/wchan`, "
+        "or gdb instead of cat, shows where a rank is",
+        gw_text_duration(spec->message.hang_timeout_ns, limit), (unsigned long long)gang->job->id,
+        gang->index);
 }
 
 void gw_sched_gangs_on_tick(struct gw_sched *sched)
@@ -345,10 +344,10 @@ void gw_sched_gangs_on_tick(struct gw_sched *sched)
 
 void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
-    char text[128], stacks[512];
+    char text[128], stacks[512], time[GW_TEXT_DURATION_ROOM];
     const uint32_t rank = gw_sched_hang_late(gang, stacks, sizeof stacks);
-    (void)snprintf(text, sizeof text, "the rank did not become ready in %u s%s",
-                   (unsigned)(gw_sched_gang_prepare_ns(sched, gang) / GW_NS_PER_S),
+    (void)snprintf(text, sizeof text, "the rank did not become ready in %s%s",
+                   gw_text_duration(gw_sched_gang_prepare_ns(sched, gang), time),
                    gang->ranks[rank].stopped
                        ? ": its process is stopped (SIGSTOP, or a job control signal)"
                        : "");

@@ -66,6 +66,7 @@ void gw_sched_disconnected_explain(const struct gw_sched *sched,
                                    const struct gw_resource_class *shape, char *to, size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
+    char passed[GW_TEXT_DURATION_ROOM];
     *to = '\0';
     if (gw_sched_ranks_hold_least(sched, shape) || !gw_sched_disconnected_could(sched, shape))
         return;
@@ -74,8 +75,8 @@ void gw_sched_disconnected_explain(const struct gw_sched *sched,
     for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++) {
         const struct gw_lost_worker *item = &sched->disconnected->items[i];
         if (is_waited_for(sched, item))
-            gw_text_say(&text, " %s on %s, lost %.1f s ago;", item->name, item->host,
-                        (double)(sched->now_ns - item->lost_ns) / 1e9);
+            gw_text_say(&text, " %s on %s, lost %s ago;", item->name, item->host,
+                        gw_text_duration(sched->now_ns - item->lost_ns, passed));
     }
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];

@@ -104,10 +104,11 @@ uint64_t gw_sched_hold_deadline_ns(const struct gw_sched *sched)
 void gw_sched_hold_explain(const struct gw_sched *sched, const char *may, char *to, size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
+    char passed[GW_TEXT_DURATION_ROOM], most[GW_TEXT_DURATION_ROOM];
     uint32_t said = 0;
-    gw_text_say(&text,
-                "the scheduler restarted %.0f s ago and waits up to %.0f s for workers that %s",
-                (double)(sched->now_ns - sched->start_ns) / 1e9, (double)GW_LOST_NS / 1e9, may);
+    gw_text_say(&text, "the scheduler restarted %s ago and waits up to %s for workers that %s",
+                gw_text_duration(sched->now_ns - sched->start_ns, passed),
+                gw_text_duration(GW_LOST_NS, most), may);
     for (size_t i = 0; i < sched->hold.known.count; i++)
         if (sched->hold.known.items[i].awaited)
             gw_text_say(&text, "%s %s", said++ ? "," : ":", sched->hold.known.items[i].name);

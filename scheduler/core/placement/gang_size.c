@@ -74,6 +74,7 @@ uint64_t gw_sched_gang_size_deadline_ns(const struct gw_sched *sched)
 static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                           const struct gw_spec *spec, struct gw_text *text)
 {
+    char time[GW_TEXT_DURATION_ROOM];
     const struct gw_msg_spec *message = &spec->message;
     uint32_t most = gw_sched_gang_size_most(sched, spec->shape);
     gw_text_say(text, "; it runs with %u of %u ranks (--min-ranks %u): ", gang->count,
@@ -93,8 +94,8 @@ static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_att
         gw_text_say(
             text,
             "; if there is room, it grows when its folder of checkpoints changes after it has run "
-            "for %.0f s, or when a user restarts it (`gangway restart %llu`)",
-            (double)(GW_GROWS_AFTER_WAITS * spec->shape->full_size_timeout_ns) / 1e9,
+            "for %s, or when a user restarts it (`gangway restart %llu`)",
+            gw_text_duration(GW_GROWS_AFTER_WAITS * spec->shape->full_size_timeout_ns, time),
             (unsigned long long)gang->job->id);
 }
 
@@ -104,6 +105,7 @@ void gw_sched_gang_size_explain(const struct gw_sched *sched, const struct gw_jo
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     const struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     struct gw_text text = {to, bytes, 0};
+    char time[GW_TEXT_DURATION_ROOM];
     *to = '\0';
     if (!spec->shape || !spec->shape->min_ranks)
         return;
@@ -115,6 +117,6 @@ void gw_sched_gang_size_explain(const struct gw_sched *sched, const struct gw_jo
     gw_text_say(&text, "; it can start with %u or more ranks (--min-ranks)",
                 spec->message.min_ranks);
     if (full_ns > sched->now_ns)
-        gw_text_say(&text, " in %.0f s (--full-size-timeout)",
-                    (double)(full_ns - sched->now_ns) / 1e9);
+        gw_text_say(&text, " in %s (--full-size-timeout)",
+                    gw_text_duration(full_ns - sched->now_ns, time));
 }

@@ -27,13 +27,8 @@ void gw_sched_explain_wait_quote(struct gw_text *text, const char *quoted)
 
 void gw_sched_explain_wait_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text)
 {
-    double passed_s = (double)(sched->now_ns - at_ns) / 1e9;
-    if (passed_s < 120)
-        gw_text_say(text, "%.1f s ago", passed_s);
-    else if (passed_s < 2 * 3600)
-        gw_text_say(text, "%.0f minutes ago", passed_s / 60);
-    else
-        gw_text_say(text, "%.0f hours ago", passed_s / 3600);
+    char passed[GW_TEXT_DURATION_ROOM];
+    gw_text_say(text, "%s ago", gw_text_duration(sched->now_ns - at_ns, passed));
 }
 
 enum { ATTEMPTS_SEEN_MAX = 65536, JOBS_SEEN_MAX = 20000 };
@@ -160,6 +155,7 @@ static void say_quarantine(const struct gw_sched *sched, const struct gw_resourc
     const char *first = files
                             ? "; these workers could not set up files and take no tasks with files:"
                             : "; these workers made a gang fail and take no ranks:";
+    char left[GW_TEXT_DURATION_ROOM];
     uint32_t said = 0;
     for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
@@ -167,8 +163,8 @@ static void say_quarantine(const struct gw_sched *sched, const struct gw_resourc
                                ? gw_sched_quarantine_left_ns(sched, worker, &of)
                                : 0;
         if (left_ns)
-            gw_text_say(text, "%s %s, for %.1f s more", said++ ? "," : first, worker->remote->name,
-                        (double)left_ns / 1e9);
+            gw_text_say(text, "%s %s, for %s more", said++ ? "," : first, worker->remote->name,
+                        gw_text_duration(left_ns, left));
     }
 }
 
@@ -362,9 +358,10 @@ static void explain_delayed(const struct gw_sched *sched, const struct gw_job *j
                             struct gw_text *text)
 {
     const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[row]].message;
-    double left_s = (double)gw_sched_delay_left_ns(sched, job, row) / 1e9;
+    char left[GW_TEXT_DURATION_ROOM];
     uint32_t tries = job->tasks.charges[row].tries;
-    gw_text_say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
+    gw_text_say(text, "it waits %s before attempt %u",
+                gw_text_duration(gw_sched_delay_left_ns(sched, job, row), left), tries + 1);
     if (spec->retries > 0) /* this number also contains restarts that did not count against the
                               retry budget */
         gw_text_say(text, " of %u", tries + 1 + spec->retries - job->tasks.charges[row].retries);

@@ -135,10 +135,11 @@ void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker
         set(dict, "given_back", gw_str(gpu->back ? gpu->back : ""));
         set(dict, "used_by", owners(sched, worker, i, who, sizeof who));
         uint64_t left_ns = gw_sched_gpu_twin_left_ns(sched, worker, gpu);
+        char left[GW_TEXT_DURATION_ROOM];
         if (left_ns)
-            (void)snprintf(who, sizeof who,
-                           "%s was lost, and its processes may use the GPU for up to %.0f s more",
-                           gw_sched_worker_where(sched, gpu->twin, name), (double)left_ns / 1e9);
+            (void)snprintf(
+                who, sizeof who, "%s was lost, and its processes may use the GPU for up to %s more",
+                gw_sched_worker_where(sched, gpu->twin, name), gw_text_duration(left_ns, left));
         else if (gpu->twin != GW_NO_INDEX)
             (void)snprintf(who, sizeof who, "%s offered the GPU first and gives it to its tasks",
                            gw_sched_worker_where(sched, gpu->twin, name));

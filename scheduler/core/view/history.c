@@ -20,12 +20,8 @@ static void say_size(struct gw_text *text, uint64_t bytes)
 
 static void say_duration(struct gw_text *text, uint64_t ns)
 {
-    if (ns < GW_NS_PER_MS)
-        gw_text_say(text, "%.0f us", (double)ns / 1e3);
-    else if (ns < GW_NS_PER_S)
-        gw_text_say(text, "%.0f ms", (double)ns / 1e6);
-    else
-        gw_text_say(text, "%.1f s", (double)ns / 1e9);
+    char duration[GW_TEXT_DURATION_ROOM];
+    gw_text_say(text, "%s", gw_text_duration(ns, duration));
 }
 
 static void say_worker(const struct gw_sched *sched, struct gw_text *text, uint32_t id)

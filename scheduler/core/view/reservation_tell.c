@@ -17,13 +17,8 @@ static uint32_t gangs_before(const struct gw_sched *sched, const struct gw_queue
 
 static void say_in(uint64_t ns, struct gw_text *text)
 {
-    double seconds = (double)ns / 1e9;
-    if (seconds < 90)
-        gw_text_say(text, "%.0f s", seconds);
-    else if (seconds < 90 * 60)
-        gw_text_say(text, "%.0f min", seconds / 60);
-    else
-        gw_text_say(text, "%.1f hours", seconds / 3600);
+    char duration[GW_TEXT_DURATION_ROOM];
+    gw_text_say(text, "%s", gw_text_duration(ns, duration));
 }
 
 static void say_start(const struct gw_sched *sched, const char *who, struct gw_text *text)

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "client/cli/hosts/hosts.h"
+#include "client/cli/hosts/memory_options.h"
 #include "client/cli/launch/bulk_option.h"
 #include "client/cli/launch/launch_options.h"
 #include "client/cli/lib/options.h"
@@ -57,24 +58,6 @@ static void duration_parser_accepts_units_and_clock_times(void **state)
     assert_int_equal(gw_units_parse_duration("104167d", &ns), GW_ELIMIT);
     assert_int_equal(gw_units_parse_duration("104166-15:59:59", &ns), 0);
     assert_int_equal(gw_units_parse_duration("104166-16:00:00", &ns), GW_ELIMIT);
-}
-
-static void durations_print_with_suitable_units(void **state)
-{
-    static const struct {
-        uint64_t ns;
-        const char *wanted;
-    } cases[] = {
-        {850 * GW_NS_PER_US, "850us"},   {12 * GW_NS_PER_MS, "12ms"},
-        {4250 * GW_NS_PER_MS, "4.2s"},   {185 * GW_NS_PER_S, "3m05s"},
-        {5400 * GW_NS_PER_S, "1h30m"},   {187200 * GW_NS_PER_S, "2d04h"},
-        {59999 * GW_NS_PER_MS, "59.9s"},
-    };
-    char text[32];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gw_units_format_duration(cases[i].ns, text, sizeof text);
-        assert_string_equal(text, cases[i].wanted);
-    }
 }
 
 static void size_parser_accepts_units_and_refuses_overflow(void **state)
@@ -162,6 +145,8 @@ static void every_kind_of_limit_accepts_none(void **state)
     } kinds[] = {
         {GW_OPTION_LIMIT, UINT32_MAX, UINT64_MAX - 1},
         {GW_OPTION_BUDGET, INT32_MAX, UINT32_MAX},
+        {GW_OPTION_LINES, UINT32_MAX, 0},
+        {GW_OPTION_RETRIES, 255, 0},
         {GW_OPTION_DURATION, 0, 0},
         {GW_OPTION_DELAY, GW_UNITS_NONE, 1},
         {GW_OPTION_TIMEOUT, UINT64_MAX, 0},
@@ -578,14 +563,24 @@ static void host_list_parser_refuses_malformed_hosts(void **state)
     }
 }
 
+static void a_memory_limit_of_none_turns_off_the_thresholds_that_are_not_given(void **state)
+{
+    struct gw_memory_options options = {.limit = "none", .lines = {[2] = "0.9"}};
+    struct gw_memory_lines lines;
+    const char *spill_dir;
+    struct gw_error error;
+    assert_int_equal(gw_memory_options_read(&options, &lines, &spill_dir, &error), 0);
+    assert_memory_equal(&lines, &(struct gw_memory_lines){.pause = 900}, sizeof lines);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(duration_parser_accepts_units_and_clock_times),
-        cmocka_unit_test(durations_print_with_suitable_units),
         cmocka_unit_test(size_parser_accepts_units_and_refuses_overflow),
         cmocka_unit_test(range_parser_accepts_lists_and_refuses_bad_syntax),
         cmocka_unit_test(every_kind_of_limit_accepts_none),
+        cmocka_unit_test(a_memory_limit_of_none_turns_off_the_thresholds_that_are_not_given),
         cmocka_unit_test(options_parse_in_long_and_short_form),
         cmocka_unit_test(arguments_are_collected_from_between_options),
         cmocka_unit_test(options_after_the_command_belong_to_the_command),

@@ -210,7 +210,7 @@ static void join_timeout_names_the_missing_rank(void **state)
     sit(&hall, 2);
     await_knock(&hall);
     sit(&hall, 0);
-    stand_late(&hall, 0, "joining: rank 0 waited 0.200 s for rank 1");
+    stand_late(&hall, 0, "joining: rank 0 waited 200ms for rank 1");
     stand(&hall, 2, GW_ECLOSED); /* rank 0 gave up */
     hall_deinit(&hall);
 }
@@ -225,7 +225,7 @@ static void join_times_out_if_rank_zero_never_starts(void **state)
             hall.members[1].options.key = NULL;
         hall.members[1].options.timeout_ns = SHORT_NS;
         sit(&hall, 1);
-        stand_late(&hall, 1, "joining: rank 1 waited 0.200 s for rank 0");
+        stand_late(&hall, 1, "joining: rank 1 waited 200ms for rank 0");
         hall_deinit(&hall);
     }
 }
@@ -299,7 +299,7 @@ static void join_timeout_names_a_missing_rank_of_the_same_host(void **state)
     options->timeout_ns = SHORT_NS;
     sit(&hall, 0);
     stand(&hall, 0, GW_ETIMEDOUT);
-    assert_non_null(strstr(hall.members[0].error.text, "rank 0 waited 0.200 s for rank 1"));
+    assert_non_null(strstr(hall.members[0].error.text, "rank 0 waited 200ms for rank 1"));
     hall_deinit(&hall);
 }
 
@@ -336,7 +336,7 @@ static void join_times_out_if_a_rank_stops_halfway(void **state)
         sit(&hall, 0);
         struct gw_transport *link =
             come_and_stop(&hall, said ? 8 + sizeof(struct gw_comm_ring_place) : 0);
-        stand_late(&hall, 0, "joining: rank 0 waited 1.000 s for rank 1");
+        stand_late(&hall, 0, "joining: rank 0 waited 1s for rank 1");
         if (link)
             link->free(link);
         hall_deinit(&hall);

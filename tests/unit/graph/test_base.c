@@ -399,15 +399,25 @@ static void duration_text_has_suitable_units(void **state)
     static const struct {
         uint64_t ns;
         const char *text;
-    } all[] = {{1, "1 ns"},
-               {20000, "20 us"},
-               {300000000, "0.3 s"},
-               {90 * UINT64_C(1000000000), "90 s"},
-               {100000 * UINT64_C(1000000000), "100000 s"}};
-    char text[GW_TEXT_SECONDS_ROOM];
+    } all[] = {{0, "0s"},
+               {1, "1ns"},
+               {850 * GW_NS_PER_US, "850us"},
+               {12 * GW_NS_PER_MS, "12ms"},
+               {GW_NS_PER_S, "1s"},
+               {4250 * GW_NS_PER_MS, "4.3s"},
+               {999999999, "1s"},
+               {59949 * GW_NS_PER_MS, "59.9s"},
+               {59950 * GW_NS_PER_MS, "1m"},
+               {60 * GW_NS_PER_S, "1m"},
+               {185 * GW_NS_PER_S, "3m05s"},
+               {5400 * GW_NS_PER_S, "1h30m"},
+               {86400 * GW_NS_PER_S, "1d"},
+               {187200 * GW_NS_PER_S, "2d04h"},
+               {UINT64_MAX, "213503d23h"}};
+    char text[GW_TEXT_DURATION_ROOM];
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        assert_string_equal(gw_text_seconds(all[i].ns, text), all[i].text);
+        assert_string_equal(gw_text_duration(all[i].ns, text), all[i].text);
 }
 
 static void field_functions_find_count_and_number_fields(void **state)

@@ -11,6 +11,7 @@
  * are ended and not charged. */
 #include "worker/core/processes/gpu.h"
 
+#include "graph/base/text.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/processes/process.h"
@@ -412,6 +413,7 @@ int gw_gpu_on_undrain(struct gw_node_core *core, const struct gw_msg_gpu_undrain
 
 void gw_gpu_tick(struct gw_node_core *core)
 {
+    char time[GW_TEXT_DURATION_ROOM];
     for (uint32_t i = 0; i < core->options.gpu_count; i++) {
         struct gw_gpu *gpu = &core->gpus[i];
         if (gpu->state != GW_GPU_CLEARING ||
@@ -419,9 +421,9 @@ void gw_gpu_tick(struct gw_node_core *core)
             continue;
         drain(core, i,
               gw_attempt_text("%.2f GiB of its memory and %" PRIu32
-                              " processes were still there %.0f s after its last task had ended",
+                              " processes were still there %s after its last task had ended",
                               (double)gpu->seen.used_bytes / (1 << 30), gpu->seen.processes,
-                              (double)core->options.gpu_clear_ns / 1e9));
+                              gw_text_duration(core->options.gpu_clear_ns, time)));
     }
 }
 

@@ -81,9 +81,9 @@ void gw_inactivity_timeout_on_measured(struct gw_node_core *core, const struct g
     if (core->now_ns - silence->alive_ns < limit_ns)
         return;
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
-    char limit[GW_TEXT_SECONDS_ROOM];
+    char limit[GW_TEXT_DURATION_ROOM];
     end.text = gw_attempt_text("was silent for longer than its inactivity timeout of %s: no step, "
                                "no progress, no output",
-                               gw_text_seconds(limit_ns, limit));
+                               gw_text_duration(limit_ns, limit));
     gw_process_end_attempt(core, run, end, run->spec->message.grace_ns);
 }

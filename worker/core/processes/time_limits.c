@@ -60,9 +60,9 @@ static void tick(struct gw_node_core *core, struct gw_process *process)
     struct gw_attempt *run = process->queue.first;
     if (core->now_ns >= time_limit_at(process)) {
         struct gw_attempt_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
-        char limit[GW_TEXT_SECONDS_ROOM];
+        char limit[GW_TEXT_DURATION_ROOM];
         end.text = gw_attempt_text("ran for longer than its time limit of %s",
-                                   gw_text_seconds(run->spec->message.time_limit_ns, limit));
+                                   gw_text_duration(run->spec->message.time_limit_ns, limit));
         gw_process_end_attempt(core, run, end, run->spec->message.grace_ns);
         return;
     }

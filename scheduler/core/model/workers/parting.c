@@ -88,19 +88,20 @@ bool gw_sched_parting_any(const struct gw_sched *sched)
 void gw_sched_parting_explain(const struct gw_sched *sched, const struct gw_resource_class *shape,
                               struct gw_text *text)
 {
+    char left[GW_TEXT_DURATION_ROOM];
     uint32_t said = 0;
     for (size_t i = 0; i < sched->partings.count && shape->ranks && said < 3; i++) {
         const struct gw_parting *parting = &sched->partings.items[i];
         if (parting->over)
             continue;
         gw_text_say(
-            text, "%s %s and %s (tried again in %.1f s at the latest)",
+            text, "%s %s and %s (tried again in %s at the latest)",
             said++
                 ? ","
                 : "; no gang has ranks at both workers of a pair that could not reach each other:",
             parting->names[0], parting->names[1],
-            (double)(parting->until_ns > sched->now_ns ? parting->until_ns - sched->now_ns : 0) /
-                1e9);
+            gw_text_duration(
+                parting->until_ns > sched->now_ns ? parting->until_ns - sched->now_ns : 0, left));
     }
 }
 

@@ -173,17 +173,17 @@ static void retry_backoff_continues_after_a_scheduler_restart(void **state)
     int64_t job = (int64_t)must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
     fail_attempt(lives.w, 0, attempt);
     commit(&lives);
-    explained(lives.w, job, "it waits 2.0 s before attempt 2 of 4");
+    explained(lives.w, job, "it waits 2s before attempt 2 of 4");
     end(&lives);
 
     lives.begin_ns = 101500 * MS;
     begin(&lives);
-    explained(lives.w, job, "it waits 0.5 s before attempt 2 of 4");
+    explained(lives.w, job, "it waits 500ms before attempt 2 of 4");
     end(&lives);
 
     lives.begin_ns = 60000 * MS;
     begin(&lives);
-    explained(lives.w, job, "it waits 2.0 s before attempt 2 of 4");
+    explained(lives.w, job, "it waits 2s before attempt 2 of 4");
     pass(lives.w, 2000 * MS);
     attempt = attempt_now(&lives);
     end(&lives);

@@ -215,10 +215,10 @@ static void late_rank_is_inspected_before_its_gang_ends(void **state)
                               .attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
         const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
         const char *wanted =
-            answers ? "rank 2 on a: the rank did not become ready in 60 s: its process is "
+            answers ? "rank 2 on a: the rank did not become ready in 1m: its process is "
                       "stopped (SIGSTOP, or a job control signal)\nrank 1: load\n"
                       "rank 2: pause"
-                    : "rank 1 on a: the rank did not become ready in 60 s";
+                    : "rank 1 on a: the rank did not become ready in 1m";
         assert_non_null(strstr(text, wanted));
         free_world(w);
     }

@@ -85,9 +85,9 @@ static void short_task_may_run_before_a_smaller_gang_start(void **state)
     submit_task(w, ++request,
                 (struct gw_msg_spec){.time_limit_ns = 20 * SECOND, .grace_ns = SECOND});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    explained(w, 1, "it starts in about 12 s");
+    explained(w, 1, "it starts in about 12s");
     explained(w, 2, "a waiting gang of 4 ranks (there is room for 3)");
-    explained(w, 2, "that gang starts in about 12 s");
+    explained(w, 2, "that gang starts in about 12s");
     submit_task(w, ++request,
                 (struct gw_msg_spec){.time_limit_ns = 5 * SECOND, .grace_ns = SECOND});
     finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1);
@@ -149,7 +149,7 @@ static void first_attempt_waits_for_the_full_size_timeout(void **state)
                                                          .full_size_timeout_ns = 10 * SECOND})
                          .count,
                      0);
-    explained(w, 1, "it can start with 2 or more ranks (--min-ranks) in 10 s");
+    explained(w, 1, "it can start with 2 or more ranks (--min-ranks) in 10s");
     assert_int_equal(placed_after(w, 9 * SECOND).count, 0);
     assert_int_equal(placed_after(w, 2 * SECOND).count, 2);
     free_world(w);

@@ -320,13 +320,13 @@ static void explain_tells_each_waiting_job_its_reason(void **state)
     explained_in_order(
         w, 3,
         (const char *[]){"they are free for 1 of 2 ranks now",
-                         "it starts in about 12 min at the latest, when job 1 reaches its "
+                         "it starts in about 12m at the latest, when job 1 reaches its "
                          "time limit",
                          NULL});
-    explained(w, 5, "that gang starts in about 12 min");
+    explained(w, 5, "that gang starts in about 12m");
     explained_in_order(w, 6,
-                       (const char *[]){"it may take 12 min (--time-limit) and 10 s more (--grace)",
-                                        "that gang starts in about 12 min", NULL});
+                       (const char *[]){"it may take 11m55s (--time-limit) and 10s more (--grace)",
+                                        "that gang starts in about 12m", NULL});
     free_world(w);
 }
 
@@ -375,10 +375,10 @@ static void gang_is_not_refused_while_a_worker_reconnects(void **state)
                                     .text = "the connection broke"});
     w->now_ns += 3 * SECOND;
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
-    explained_in_order(
-        w, 1,
-        (const char *[]){"a gang of 4 needs 4 free slots", "does not fit on the connected workers",
-                         "may fit when these are back: b on b, lost 3.0 s ago", NULL});
+    explained_in_order(w, 1,
+                       (const char *[]){"a gang of 4 needs 4 free slots",
+                                        "does not fit on the connected workers",
+                                        "may fit when these are back: b on b, lost 3s ago", NULL});
     send_spec(w, (struct gw_msg_spec){.key = 1000, .ranks = 5});
     assert_non_null(
         strstr(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.text, "room for 2 ranks"));

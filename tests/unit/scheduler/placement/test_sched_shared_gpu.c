@@ -43,7 +43,7 @@ static void shared_gpu_stays_unused_while_a_lost_worker_may_use_it(void **state)
     add_machine(w, 1, "b", 1, NULL);
     pass_seconds(w, 3);
     leaves(w, 0); /* its last message was 3 s ago */
-    assert_by(w, 0, "a was lost, and its processes may use the GPU for up to 17 s more");
+    assert_by(w, 0, "a was lost, and its processes may use the GPU for up to 17s more");
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     pass_seconds(w, LOST_S - 4);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));

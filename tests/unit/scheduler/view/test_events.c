@@ -81,12 +81,12 @@ static void event_log_shows_failure_backoff_and_retry(void **state)
     told(w, 1, 0,
          (const char *[]){"submitted by c", "ready", "placed at h",
                           "attempt 1 failed on h: it is broken; its last line: last",
-                          "waits 5 ms before attempt 2", NULL});
+                          "waits 5ms before attempt 2", NULL});
     pass(w, 6 * MS);
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
     told(w, 1, 0,
          (const char *[]){"attempt 1 failed", "ready", "placed",
-                          "done after running 50 ms; its "
+                          "done after running 50ms; its "
                           "result is 3 B",
                           NULL});
     noted(w, 1, "");
@@ -105,7 +105,7 @@ static void event_log_shows_worker_loss_and_rerun(void **state)
          (const char *[]){"depends on 1 task: f (task 0)", "ready", "most of its inputs (1.0 MiB)",
                           NULL});
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
-    explained_of(w, 1, 0, "no worker is left: h was lost: its connection closed, 0.0 s");
+    explained_of(w, 1, 0, "no worker is left: h was lost: its connection closed, 0s");
     told(w, 1, 0,
          (const char *[]){"done", "lost with h", "runs again: its result is needed", NULL});
     told(w, 1, 1, (const char *[]){"placed", "h was lost: its connection closed", NULL});
@@ -113,7 +113,7 @@ static void event_log_shows_worker_loss_and_rerun(void **state)
     told(w, 1, 0, (const char *[]){"runs again", "placed at g", NULL});
     (void)step(w,
                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}, .code = GW_EPERM});
-    explained_of(w, 1, 0, "no worker is left: g was lost: its token was revoked, 0.0 s");
+    explained_of(w, 1, 0, "no worker is left: g was lost: its token was revoked, 0s");
     free_world(w);
 }
 
@@ -273,7 +273,7 @@ static void explain_summarizes_a_job_of_2000_tasks(void **state)
     end_badly(w, 0, assigned(w, 0));
     told(w, 1, 0, (const char *[]){"submitted", "placed at h", "it is broken", "failed", NULL});
     finish_after(w, 0, assigned(w, 0), 200 * MS);
-    told(w, 1, 1, (const char *[]){"placed at h", "done after running 200 ms", NULL});
+    told(w, 1, 1, (const char *[]){"placed at h", "done after running 200ms", NULL});
     noted(w, 1, "only unusual events are kept");
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
     struct gw_value *event_log =

@@ -47,7 +47,7 @@ static void inactivity_timeout_ends_a_silent_task(void **state)
     dies(w, 1, 0, 15);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->outcome, GW_OUTCOME_TIMEOUT);
-    assert_non_null(strstr(ended->text, "inactivity timeout of 0.4 s"));
+    assert_non_null(strstr(ended->text, "inactivity timeout of 400ms"));
     free_world(w);
 }
 
