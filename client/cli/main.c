@@ -36,6 +36,7 @@ static const struct gw_cli_command commands[] = {
     {"graph", "show a job's graph, or print it for Graphviz", gw_cli_graph},
     {"exec", "run a command beside a running task", gw_cli_exec},
     {"get", "fetch files of a task", gw_cli_get},
+    {"report", "inside of a task: report the metrics of a step", gw_cli_report},
     {"forward", "forward a local port to a port of a task", gw_cli_forward},
     {"actor", "actors: list, rm", gw_cli_actor},
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},

@@ -26,6 +26,7 @@ static const char *const of_this_process[] = {
     "GANGWAY_TASK=",
     "GANGWAY_ATTEMPT=",
     "GANGWAY_RESTART_COUNT=",
+    "GANGWAY_REPORT=",
     "TORCHELASTIC_RESTART_COUNT=",
     "TORCHELASTIC_MAX_RESTARTS=",
     "GANGWAY_CHECKPOINT_DIR=",

@@ -89,6 +89,9 @@ enum gw_kill_reason {
     GW_KILL_PREEMPT = 8, /* a gang that will continue later: its ranks may save their state */
 };
 
+/* Commands of `control`, and answers to reports. */
+enum gw_control { GW_CONTROL_CONTINUE, GW_CONTROL_PAUSE, GW_CONTROL_STOP };
+
 /* The state of an attempt that the scheduler placed in an earlier term, as its worker reports it.
  */
 enum gw_attempt_claim {

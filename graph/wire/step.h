@@ -65,10 +65,12 @@ enum gw_event_type {
     GW_EVENT_REFUSED, /* worker: connecting to the scheduler, started at time `number`, was refused:
                          there is no scheduler */
     GW_EVENT_GONE, /* scheduler: the worker `text` on this host and all its processes have ended */
-    GW_EVENT_COUNTED, /* worker, answers COUNT: folder `number` has `bytes` bytes, and `free_bytes`
-                         are free on its disk */
-    GW_EVENT_QUEUED,  /* worker: `bytes` are queued to the scheduler. Sent when this rises above
-                         GW_NODE_SLOW_BYTES and when it falls below */
+    GW_EVENT_COUNTED,  /* worker, answers COUNT: folder `number` has `bytes` bytes, and `free_bytes`
+                          are free on its disk */
+    GW_EVENT_REPORTED, /* worker: a process of command `number` has reported a step; `message` is a
+                          metric without attempt and rank; its name is "" if there is none */
+    GW_EVENT_QUEUED,   /* worker: `bytes` are queued to the scheduler. Sent when this rises above
+                          GW_NODE_SLOW_BYTES and when it falls below */
 };
 
 /* The worker's peers. SCHEDULER: opened before `welcome`, which arrives as a message. RUNNER:

@@ -16,7 +16,7 @@ ninja-build                    |build|cmd:ninja                 |runs the build
 pkg-config                     |build|cmd:pkg-config            |finds the libraries below
 libuv1-dev                     |build|pc:libuv                  |event loop, timers, sockets
 libmsgpack-c-dev/libmsgpack-dev|build|pc:msgpack-c,msgpack      |values and messages
-libjansson-dev                 |build|pc:jansson                |JSON of the command line
+libjansson-dev                 |build|pc:jansson                |JSON of commands and reports
 libmicrohttpd-dev              |build|pc:libmicrohttpd          |the rendezvous of Horovod scripts
 libsqlite3-dev                 |build|pc:sqlite3                |what outlives the scheduler
 libssl-dev                     |build|pc:libcrypto              |SHA-256 of shipped programs

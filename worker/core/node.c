@@ -16,6 +16,7 @@
 #include "worker/core/link/registration.h"
 #include "worker/core/link/report.h"
 #include "worker/core/link/shutdown.h"
+#include "worker/core/link/task_report.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
@@ -334,20 +335,6 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
     }
 }
 
-static int on_progress(struct gw_node_core *core, struct gw_process *process,
-                       const struct gw_message *message)
-{
-    const struct gw_attempt *run = process->queue.first;
-    const struct gw_msg_progress *progress = &message->progress;
-    if (!run || run->attempt != progress->attempt || run->rank != progress->rank)
-        return GW_EPROTO;
-    gw_inactivity_timeout_end(core, process);
-    bool first = progress->rank == 0 || progress->rank == GW_RANK_NONE;
-    if (first && progress->fraction >= 0)
-        gw_progress_throttle_tell(core, run, message);
-    return 0;
-}
-
 /* Returns true for messages of a runner that are useful even after its process was told to end: a
  * saved checkpoint, and that its task runs long, so tasks behind it can move elsewhere. */
 static bool is_in_time(const struct gw_message *message)
@@ -402,13 +389,9 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
                 message->rank_paused;
         return 0;
     case GW_MESSAGE_metric:
-        if (!run || run->attempt != message->metric.attempt)
-            return GW_EPROTO;
-        gw_inactivity_timeout_end(core, process);
-        gw_progress_throttle_tell(core, run, message);
-        return 0;
+        return gw_task_report_on_metric(core, process, message);
     case GW_MESSAGE_progress:
-        return on_progress(core, process, message);
+        return gw_task_report_on_progress(core, process, message);
     case GW_MESSAGE_printed:
         if (!run || run->attempt != message->printed.attempt || run->rank != message->printed.rank)
             return GW_EPROTO;
@@ -551,6 +534,9 @@ static int on_event(struct gw_node_core *core, const struct gw_event *event)
     case GW_EVENT_QUEUED:
         gw_progress_throttle_on_queued(core, event->bytes);
         break;
+    case GW_EVENT_REPORTED:
+        gw_task_report_on_reported(core, event);
+        break;
     case GW_EVENT_USAGE:
         on_usage(core, event);
         break;
@@ -673,6 +659,11 @@ void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory 
         .files_pending = core->memory.files.count,
         .state = core->memory.state,
     };
+}
+
+uint32_t gw_node_core_answer(const struct gw_node_core *core, uint64_t process, int64_t step)
+{
+    return gw_task_report_answer(gw_process_find(core, process), step);
 }
 
 void gw_node_core_watched(const struct gw_node_core *core, uint64_t id,

@@ -48,6 +48,10 @@ bool gw_node_core_executing(const struct gw_node_core *core, uint64_t process,
 bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
                        struct gw_node_place *place);
 
+/* gw_node_core_answer returns the answer to a report of a command (enum gw_control). All ranks of a
+ * gang on this worker get the same answer at the same step. */
+uint32_t gw_node_core_answer(const struct gw_node_core *core, uint64_t process, int64_t step);
+
 /* What the driver must enforce for a process. memory_bytes: its memory limit, 0: none. ranks: the
  * process is one of several ranks of a command, in which MPI programs are refused. */
 struct gw_node_watched {

@@ -23,6 +23,7 @@
 #include "worker/net/link/step.h"
 #include "worker/net/peers.h"
 #include "worker/net/tasks/held.h"
+#include "worker/net/tasks/report_socket.h"
 #include "worker/net/tasks/runners.h"
 #include "worker/net/tasks/supervisor.h"
 #include "worker/net/tasks/survey.h"
@@ -415,6 +416,7 @@ static void host_exit(struct gw_host *host)
     uv_close((uv_handle_t *)&host->beat, NULL);
     gw_acceptor_close(host->acceptor);
     gw_task_socket_close(&host->task_socket);
+    gw_report_sockets_close(host);
     gw_host_reconnect_close(host);
     if (!host->options.peers)
         (void)unlink(host->peers_address);
@@ -434,6 +436,7 @@ void gw_host_free(struct gw_host *host)
     gw_map_deinit(&host->links);
     gw_map_deinit(&host->runners);
     gw_map_deinit(&host->held);
+    gw_report_sockets_free(host);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);
     for (size_t i = host->pending_done; i < host->pending.count; i++) {

@@ -16,6 +16,7 @@ int gw_cli_logs(int argc, char **argv);
 int gw_cli_wait(int argc, char **argv);
 int gw_cli_cancel(int argc, char **argv);
 int gw_cli_retry(int argc, char **argv);
+int gw_cli_report(int argc, char **argv);
 int gw_cli_restart(int argc, char **argv);
 int gw_cli_pause(int argc, char **argv);
 int gw_cli_resume(int argc, char **argv);

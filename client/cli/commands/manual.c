@@ -57,6 +57,7 @@ static const struct entry set_variables[] = {
     {"GANGWAY_TASK", "The task's index in it."},
     {"GANGWAY_ATTEMPT", "The number of this attempt. No other attempt in the cluster has it."},
     {"GANGWAY_RESTART_COUNT", "How often the task was started before: 0 in its first attempt."},
+    {"GANGWAY_REPORT", "The socket for reports of metrics; see gangway-report(1)."},
     {"GANGWAY_ARRAY_INDEX", "With --array: the task's number."},
     {"GANGWAY_LINE", "With --each-line: the task's line."},
     {"GANGWAY_CHECKPOINT_DIR", "A folder for the task's files. They are kept when the task "

@@ -533,11 +533,16 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     drop_listener(core, gang); /* rank 0 has the socket now */
 }
 
-/* Handles a control message. Rank 0 of a function answers at its next step. Ranks of a command only
- * get the signal. */
+/* Handles a control message. Rank 0 of a function answers at its next step. Ranks of a command get
+ * the signal, and the answer to their reports from the next step on that none of them has reported:
+ * ranks work in step, so all of them get the answer at the same step. */
 void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control)
 {
-    const struct gw_gang *gang = gw_gang_find(core, control->attempt);
+    struct gw_gang *gang = gw_gang_find(core, control->attempt);
+    if (gang && gang->control != control->command) {
+        gang->control = control->command;
+        gang->control_from = gang->reported < INT64_MAX ? gang->reported + 1 : INT64_MAX;
+    }
     for (size_t i = 0; gang && i < gang->ranks.count; i++) {
         const struct gw_attempt *run = gang->ranks.items[i];
         if (!run->process || run->state != GW_ATTEMPT_RUNNING)

@@ -203,6 +203,7 @@ static void kill_run(struct gw_node_core *core, struct gw_attempt *run,
         run->kill_grace_ns = kill->grace_ns;
         return;
     }
+    run->preempted = kill->reason == GW_KILL_PREEMPT;
     const char *why = kill->reason == GW_KILL_GANG ? "another rank ended" : "killed";
     gw_process_end_attempt(core, run, gw_attempt_killed(why), kill->grace_ns);
 }

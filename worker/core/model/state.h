@@ -285,6 +285,7 @@ struct gw_attempt {
     bool goes;         /* a prepared rank that starts as soon as its GPUs are free */
     bool wants_folder; /* the working folder is being made */
     bool filled;       /* the attempt has written its result to its memory file */
+    bool preempted;    /* its kill says that it will continue later */
     bool bound;        /* the attempt depends on this term of the scheduler: its client is
                           connected to the scheduler, or it pauses */
     uint64_t load_ns;  /* the part of the process's load_ns that this attempt causes */
@@ -436,6 +437,10 @@ struct gw_gang {
     uint32_t *locals;    /* memory of message.locals */
     char *lease_text;
     int32_t lease_code;
+    /* Commands only: the largest step that a rank here has reported, and the answer to reports from
+     * step control_from on */
+    int64_t reported, control_from;
+    uint32_t control; /* enum gw_control */
     struct gw_watch { /* detects ranks that hang; see hang.c */
         uint64_t look_ns, since_ns;
         bool asked, told;

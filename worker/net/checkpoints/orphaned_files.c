@@ -147,7 +147,8 @@ static void remove_sockets(const char *folder)
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         int pid, end = 0;
         if ((sscanf(entry->d_name, "worker-%d.sock%n", &pid, &end) != 1 &&
-             sscanf(entry->d_name, "tasks-%d.sock%n", &pid, &end) != 1) ||
+             sscanf(entry->d_name, "tasks-%d.sock%n", &pid, &end) != 1 &&
+             sscanf(entry->d_name, "report-%d-%*u.sock%n", &pid, &end) != 1) ||
             !end || entry->d_name[end] || pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH ||
             snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, entry->d_name) >=
                 (int)sizeof address.sun_path)

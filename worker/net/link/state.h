@@ -34,6 +34,7 @@ struct gw_transfers;
 struct gw_transfer;
 struct gw_host;
 struct gw_host_link;
+struct gw_report_socket;
 struct gw_serve;
 struct gw_survey;
 struct gw_sweep;
@@ -133,6 +134,14 @@ struct gw_task_socket {
     bool refused; /* the socket could not be opened, which was logged */
 };
 
+/* Sockets for reports of commands. See report_socket.h. */
+struct gw_report_sockets {
+    GW_ARRAY(struct gw_report_socket *) all;
+    struct gw_report_socket *unused;
+    struct gw_map taken; /* process -> struct gw_report_socket */
+    bool refused;        /* a socket could not be opened, which was logged */
+};
+
 struct gw_host {
     uv_loop_t *loop;
     /* Functions of host.c and effects.c that lower files call. execute carries out the effects of a
@@ -198,6 +207,7 @@ struct gw_host {
     struct gw_keyring keyring;
     struct gw_relays relays;
     struct gw_task_socket task_socket;
+    struct gw_report_sockets report_sockets;
     struct gw_host_reconnect reconnect;
 };
 

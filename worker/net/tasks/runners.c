@@ -14,6 +14,7 @@
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
 #include "worker/net/tasks/held.h"
+#include "worker/net/tasks/report_socket.h"
 #include "worker/net/tasks/task_socket.h"
 #include "worker/net/tasks/tunnels.h"
 #include "worker/store/log_segments.h"
@@ -21,6 +22,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <msgpack.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,6 +60,7 @@ static void spawn_with_input(struct gw_host *host, const struct gw_message *mess
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0) {
+        gw_report_sockets_give_back(host, message->spawn.process);
         spawn_failed(host, message->spawn.process, strerror(errno));
         return;
     }
@@ -64,14 +69,62 @@ static void spawn_with_input(struct gw_host *host, const struct gw_message *mess
     close(ends[0]);
 }
 
-/* Starts a command. GANGWAY_IDENTITY is added here, since the core must not know the secret in it.
- */
+/* Returns the start of the items of an encoded list, and their number. NULL: it is not a list. */
+static const uint8_t *items_of(struct gw_bin list, uint32_t *count)
+{
+    const uint8_t *bytes = list.data;
+    if (list.size >= 1 && (bytes[0] & 0xf0) == 0x90) {
+        *count = bytes[0] & 0x0f;
+        return bytes + 1;
+    }
+    if (list.size >= 3 && bytes[0] == 0xdc) {
+        *count = (uint32_t)bytes[1] << 8 | bytes[2];
+        return bytes + 3;
+    }
+    return NULL;
+}
+
+/* Writes an encoded list plus some lines. The caller frees it. */
+static int add_lines(struct gw_bin list, const char *const *lines, uint32_t added,
+                     struct gw_buffer *longer)
+{
+    uint32_t count;
+    const uint8_t *end = (const uint8_t *)list.data + list.size, *items = items_of(list, &count);
+    if (!items)
+        return GW_EINVAL;
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, count + added);
+    int rc = msgpack_sbuffer_write(&buffer, (const char *)items, (size_t)(end - items));
+    for (uint32_t i = 0; rc == 0 && i < added; i++)
+        rc = msgpack_pack_str_with_body(&packer, lines[i], strlen(lines[i]));
+    if (rc == 0)
+        rc = gw_buffer_append(longer, buffer.data, buffer.size);
+    msgpack_sbuffer_destroy(&buffer);
+    return rc < 0 ? GW_ENOMEM : 0;
+}
+
+/* Starts a command. GANGWAY_IDENTITY is added here, since the core must not know the secret in it,
+ * and GANGWAY_REPORT, since the core knows no sockets. */
 static void spawn_command(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_message message = effect->message;
     struct gw_buffer env = {0};
-    if (effect->number && gw_task_socket_introduce(host, effect, &env) == 0)
+    char identity[PATH_MAX], report[GW_ENDPOINT_TEXT_MAX + 32];
+    const char *lines[2];
+    uint32_t count = 0;
+    const char *path = gw_report_sockets_take(host, message.spawn.process);
+    if (effect->number && gw_task_socket_introduce(host, effect, identity) == 0)
+        lines[count++] = identity;
+    if (path) {
+        (void)snprintf(report, sizeof report, "GANGWAY_REPORT=%s", path);
+        lines[count++] = report;
+    }
+    if (count && add_lines(message.spawn.env, lines, count, &env) == 0)
         message.spawn.env = (struct gw_bin){env.data, (uint32_t)env.size};
+    explicit_bzero(identity, sizeof identity);
     if (message.spawn.in)
         spawn_with_input(host, &message);
     else
@@ -221,14 +274,15 @@ const struct gw_message *gw_host_on_supervisor_message(struct gw_host *host,
         gw_usage_add(host->usage, message->spawned.process, (pid_t)message->spawned.pid);
     else if (message->type == GW_MESSAGE_reaped)
         gw_usage_remove(host->usage, message->reaped.process);
-    if (message->type == GW_MESSAGE_reaped)
-        gw_held_end(host, message->reaped.process);
-    else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)
-        gw_held_end(host, message->spawned.process);
-    if (message->type == GW_MESSAGE_reaped)
-        mark(host, message->reaped.process, true, false);
-    else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)
-        mark(host, message->spawned.process, true, false);
+    const uint64_t over = message->type == GW_MESSAGE_reaped ? message->reaped.process
+                          : message->type == GW_MESSAGE_spawned && message->spawned.code < 0
+                              ? message->spawned.process
+                              : 0;
+    if (over) {
+        gw_held_end(host, over);
+        gw_report_sockets_give_back(host, over);
+        mark(host, over, true, false);
+    }
     return message;
 }
 

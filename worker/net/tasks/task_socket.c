@@ -11,7 +11,6 @@
 #include "worker/net/link/state.h"
 
 #include <inttypes.h>
-#include <msgpack.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
@@ -27,21 +26,19 @@ static void task_socket_on_accept(int fd, void *arg)
     gw_host_link_greet(arg, fd, NULL);
 }
 
-/* Chooses the path of the socket: in the worker's folder, or in a folder with a shorter path. */
-static int place(const struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX],
-                 struct gw_error *error)
+int gw_task_socket_place(const struct gw_host *host, const char *name,
+                         char path[GW_ENDPOINT_TEXT_MAX], struct gw_error *error)
 {
     const size_t most = sizeof((struct sockaddr_un *)0)->sun_path;
-    const int pid = (int)getpid();
     char dir[PATH_MAX];
-    if ((size_t)snprintf(path, most, "%s/tasks-%d.sock", host->options.dir, pid) < most)
+    if ((size_t)snprintf(path, most, "%s/%s", host->options.dir, name) < most)
         return 0;
     int rc = gw_user_dir_socket(host->options.dir, dir, error);
-    if (rc == 0 && (size_t)snprintf(path, most, "%s/tasks-%d.sock", dir, pid) >= most)
+    if (rc == 0 && (size_t)snprintf(path, most, "%s/%s", dir, name) >= most)
         rc = gw_error_set(
             error, GW_EINVAL,
             "%s: the folder of a socket may have at most %zu bytes: give a shorter --dir", dir,
-            most - sizeof "/tasks-4194304.sock");
+            most - sizeof "/" - strlen(name));
     return rc;
 }
 
@@ -49,7 +46,9 @@ static int listen_at(struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX], stru
 {
     const struct gw_acceptor_callbacks callbacks = {.on_accept = task_socket_on_accept,
                                                     .arg = host};
-    int fd, rc = place(host, path, error);
+    char name[64];
+    (void)snprintf(name, sizeof name, "tasks-%d.sock", (int)getpid());
+    int fd, rc = gw_task_socket_place(host, name, path, error);
     if (rc == 0)
         rc = gw_endpoint_listen(path, &fd, NULL, error);
     return rc < 0
@@ -102,46 +101,11 @@ static int secret_of(const struct gw_host *host, uint64_t attempt, uint32_t rank
     return gw_tls_secret_derive(host->task_socket.secret, label, secret);
 }
 
-/* Returns the start of the items of an encoded list, and their number. NULL: it is not a list. */
-static const uint8_t *items_of(struct gw_bin list, uint32_t *count)
-{
-    const uint8_t *bytes = list.data;
-    if (list.size >= 1 && (bytes[0] & 0xf0) == 0x90) {
-        *count = bytes[0] & 0x0f;
-        return bytes + 1;
-    }
-    if (list.size >= 3 && bytes[0] == 0xdc) {
-        *count = (uint32_t)bytes[1] << 8 | bytes[2];
-        return bytes + 3;
-    }
-    return NULL;
-}
-
-static int add_line(struct gw_bin list, const char *line, struct gw_buffer *longer)
-{
-    uint32_t count;
-    const uint8_t *end = (const uint8_t *)list.data + list.size, *items = items_of(list, &count);
-    if (!items)
-        return GW_EINVAL;
-    msgpack_sbuffer buffer;
-    msgpack_packer packer;
-    msgpack_sbuffer_init(&buffer);
-    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-    msgpack_pack_array(&packer, count + 1);
-    int rc = msgpack_sbuffer_write(&buffer, (const char *)items, (size_t)(end - items));
-    if (rc == 0)
-        rc = msgpack_pack_str_with_body(&packer, line, strlen(line));
-    if (rc == 0)
-        rc = gw_buffer_append(longer, buffer.data, buffer.size);
-    msgpack_sbuffer_destroy(&buffer);
-    return rc < 0 ? GW_ENOMEM : 0;
-}
-
 int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effect,
-                             struct gw_buffer *env)
+                             char line[PATH_MAX])
 {
     uint8_t secret[GW_TLS_SECRET_BYTES];
-    char hex[GW_HASH_TEXT_BYTES], line[PATH_MAX];
+    char hex[GW_HASH_TEXT_BYTES];
     /* A private cluster is only for the client that started it */
     int rc = host->options.private_cluster ? GW_EIO : open_once(host);
     if (rc == 0)
@@ -150,12 +114,10 @@ int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effec
         return GW_EIO;
     gw_hash_format(secret, hex);
     const struct gw_bin address = effect->bytes.size ? effect->bytes : (struct gw_bin){"-", 1};
-    int length = snprintf(line, sizeof line, "GANGWAY_IDENTITY=%" PRIu64 ".%" PRIu32 ".%s %.*s %s",
+    int length = snprintf(line, PATH_MAX, "GANGWAY_IDENTITY=%" PRIu64 ".%" PRIu32 ".%s %.*s %s",
                           effect->number, effect->count, hex, (int)address.size,
                           (const char *)address.data, host->task_socket.path);
-    rc = length < (int)sizeof line ? add_line(effect->message.spawn.env, line, env) : GW_EINVAL;
-    explicit_bzero(line, sizeof line);
-    return rc < 0 ? GW_EIO : 0;
+    return length < PATH_MAX ? 0 : GW_EIO;
 }
 
 static bool is_proven(const struct gw_host *host, const struct gw_msg_hello *hello)

@@ -16,15 +16,22 @@
 #include "graph/wire/step.h"
 #include "graph/wire/tls.h"
 
+#include <limits.h>
+
 struct gw_host;
 struct gw_host_link;
 struct gw_task_socket;
 
-/* gw_task_socket_introduce writes the environment of a `spawn` message plus GANGWAY_IDENTITY to
- * `env`, which the caller frees. The effect names the attempt (step.h). The first call opens the
- * socket. Returns GW_EIO if there is no socket. */
+/* gw_task_socket_introduce writes "GANGWAY_IDENTITY=..." for the command that a `spawn` starts. The
+ * line contains a secret. The effect names the attempt (step.h). The first call opens the socket.
+ * Returns GW_EIO if there is no socket. */
 int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effect,
-                             struct gw_buffer *env);
+                             char line[PATH_MAX]);
+
+/* gw_task_socket_place chooses the path of a socket with this file name: in the worker's folder, or
+ * in a folder with a shorter path. Returns GW_EINVAL with a text if no path is short enough. */
+int gw_task_socket_place(const struct gw_host *host, const char *name,
+                         char path[GW_ENDPOINT_TEXT_MAX], struct gw_error *error);
 
 /* gw_task_socket_answer answers the hello of a task's process and closes its connection. */
 void gw_task_socket_answer(struct gw_host_link *link, const struct gw_msg_hello *hello);

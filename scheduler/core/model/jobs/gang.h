@@ -12,7 +12,6 @@ uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker
                             uint64_t attempt, uint32_t rank);
 
 /* Commands to a running gang (gw_msg_control.command). send/outbox.c sends them. */
-enum { GW_CONTROL_CONTINUE, GW_CONTROL_PAUSE, GW_CONTROL_STOP };
 
 /* The last attempt of a gang that started. It is durable, so that a later term counts it, also if
  * its ranks never reconnect. */

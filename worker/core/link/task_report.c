@@ -1,0 +1,60 @@
+/* Progress and metrics of functions, reports of commands, and the answers to the latter. */
+#include "worker/core/link/task_report.h"
+
+#include "graph/wire/enums.h"
+#include "worker/core/link/progress_throttle.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/processes/inactivity_timeout.h"
+#include "worker/core/processes/process.h"
+
+int gw_task_report_on_progress(struct gw_node_core *core, struct gw_process *process,
+                               const struct gw_message *message)
+{
+    const struct gw_attempt *run = process->queue.first;
+    const struct gw_msg_progress *progress = &message->progress;
+    if (!run || run->attempt != progress->attempt || run->rank != progress->rank)
+        return GW_EPROTO;
+    gw_inactivity_timeout_end(core, process);
+    bool first = progress->rank == 0 || progress->rank == GW_RANK_NONE;
+    if (first && progress->fraction >= 0)
+        gw_progress_throttle_tell(core, run, message);
+    return 0;
+}
+
+int gw_task_report_on_metric(struct gw_node_core *core, struct gw_process *process,
+                             const struct gw_message *message)
+{
+    const struct gw_attempt *run = process->queue.first;
+    if (!run || run->attempt != message->metric.attempt)
+        return GW_EPROTO;
+    gw_inactivity_timeout_end(core, process);
+    gw_progress_throttle_tell(core, run, message);
+    return 0;
+}
+
+void gw_task_report_on_reported(struct gw_node_core *core, const struct gw_event *event)
+{
+    struct gw_process *process = gw_process_find(core, event->number);
+    const struct gw_attempt *run = process ? process->queue.first : NULL;
+    struct gw_message message = *event->message;
+    if (!run)
+        return;
+    gw_inactivity_timeout_end(core, process);
+    if (run->gang && message.metric.step > run->gang->reported)
+        run->gang->reported = message.metric.step;
+    if (!*message.metric.name || (run->rank != 0 && run->rank != GW_RANK_NONE))
+        return;
+    message.metric.attempt = run->attempt;
+    message.metric.rank = run->rank;
+    gw_progress_throttle_tell(core, run, &message);
+}
+
+uint32_t gw_task_report_answer(const struct gw_process *process, int64_t step)
+{
+    const struct gw_attempt *run = process ? process->queue.first : NULL;
+    if (run && run->state == GW_ATTEMPT_ENDING)
+        return run->preempted ? GW_CONTROL_PAUSE : GW_CONTROL_STOP;
+    if (run && run->gang && run->gang->control && step >= run->gang->control_from)
+        return run->gang->control;
+    return GW_CONTROL_CONTINUE;
+}
