@@ -2,6 +2,7 @@
 """The display for a person at a terminal: why nothing happens, what a cluster resumes, and
 tables."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -184,6 +185,27 @@ class Explained(e2e.Case):
         failed = self.gangway_json("explain", "2")
         self.assertIn("a; b", failed["reason"])
         self.assertEqual(failed["facts"], [])
+
+    def test_explain_keeps_names_with_the_separator_of_facts_whole(self):
+        """Each name, wherever it stands, is a part of the reason or of one fact."""
+        self.up("--slots", "1")
+        tasks = [{"name": "a; b", "argv": ["sh", "-c", "exit 3"]},
+                 {"name": "c; d", "argv": ["true"], "after": ["a; b"]},
+                 {"name": "e; f", "argv": ["true"], "after": ["c; d"]}]
+        job = self.gangway("submit", "-d", "--name", "g; h", "--from-json",
+                           self.write("tasks", json.dumps(tasks))).stdout.strip()
+        self.gangway("wait", job, rc=3)
+        failed = self.gangway_json("explain", f"{job}/0")
+        self.assertRegex(failed["reason"], r"^failed: a; b \(task 0 of job 1\), on .*code 3$")
+        self.assertEqual((failed["code"], failed["facts"]), ("failed", []))
+        last = self.gangway_json("explain", f"{job}/2")
+        self.assertRegex(last["reason"], r"^e; f \(task 2 of job 1\): it never ran, because a task "
+                         r"that it depends on failed, by way of c; d \(task 1\): a; b \(task 0 .*")
+        self.assertEqual((last["code"], last["facts"]), ("dependency_failed", []))
+        whole = self.gangway_json("explain", job)
+        self.assertRegex(whole["reason"], r"^g; h \(job 1\): 3 of 3 tasks failed")
+        self.assertRegex(whole["facts"][0], r"^the cause: a; b \(task 0 of job 1\), on .*")
+        self.assertEqual(len(whole["facts"]), 1)
 
     def test_explain_uses_the_singular_for_one_rank(self):
         self.up("--slots", "1")

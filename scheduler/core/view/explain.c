@@ -7,6 +7,7 @@
 #include "scheduler/core/membership/hold.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/view/inside.h"
+#include "scheduler/core/view/quote.h"
 #include "scheduler/core/view/running.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@ static void explain_gang(const struct gw_gang_attempt *gang, uint32_t tries, str
                 gang->ready == 1 ? " has" : "s have", gang->live, gang->live == 1 ? "has" : "have");
     if (gang->state == GW_GANG_ENDING && gang->cause.text && *gang->cause.text) {
         gw_text_say(text, "; it ends because of this: ");
-        gw_sched_explain_wait_quote(text, gang->cause.text);
+        gw_explain_quote(text, gang->cause.text);
     }
 }
 
@@ -114,7 +115,7 @@ static const char *explain_placed(const struct gw_sched *sched, const struct gw_
                     job->tasks.waiting[row] == 1 ? "" : "s");
     if (job->progress && job->progress->index == row) {
         gw_text_say(text, "; it says: %.0f%% ", job->progress->fraction * 100);
-        gw_sched_explain_wait_quote(text, job->progress->text);
+        gw_explain_quote(text, job->progress->text);
     }
     if (job->actor)
         gw_text_say(text, "; the actor is %s and has %u call%s at its worker",
@@ -144,7 +145,7 @@ static const char *explain_rowless(const struct gw_sched *sched, const struct gw
     }
     if (failure && *failure->text) {
         gw_text_say(text, "%s: ", name);
-        gw_sched_explain_wait_quote(text, failure->text);
+        gw_explain_quote(text, failure->text);
     } else {
         gw_text_say(text, "it is %s", name);
     }
@@ -177,9 +178,9 @@ const char *gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *
 {
     struct gw_text text = {to, text_bytes, 0};
     char done[16], all[16], other[16];
-    gw_text_say(&text, "%s (job %llu): %s of %s tasks are done", job->name,
-                (unsigned long long)job->id, grouped(job->done, done),
-                grouped(job->range->count, all));
+    gw_explain_quote(&text, job->name);
+    gw_text_say(&text, " (job %llu): %s of %s tasks are done", (unsigned long long)job->id,
+                grouped(job->done, done), grouped(job->range->count, all));
     if (job->failed)
         gw_text_say(&text, ", %s failed", grouped(job->failed, other));
     if (job->cancelled_tasks)
@@ -188,7 +189,7 @@ const char *gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *
         gw_text_say(&text, ", %s are at workers", grouped(job->placed, other));
     if (job->failed && job->first_failure) {
         gw_text_say(&text, "; the first that failed: ");
-        gw_sched_explain_wait_quote(&text, job->first_failure->text);
+        gw_explain_quote(&text, job->first_failure->text);
     }
     if (job->state == GW_JOB_ENDED)
         return ended_as(job);
@@ -238,13 +239,13 @@ const char *gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *jo
     char bad[16], all[16], why[GW_ERROR_TEXT_MAX];
     uint32_t ran = 0, row = first_bad(job, &ran);
     const char *end = job->failed ? "failed" : "were cancelled";
+    gw_explain_quote(&text, job->name);
     if (row == GW_NO_INDEX) {
-        gw_text_say(&text, "%s (job %llu): all %s tasks are done", job->name ? job->name : "",
-                    (unsigned long long)job->id, grouped(job->tasks.count, all));
+        gw_text_say(&text, " (job %llu): all %s tasks are done", (unsigned long long)job->id,
+                    grouped(job->tasks.count, all));
         return "done";
     }
-    gw_text_say(&text, "%s (job %llu): %s of %s tasks %s", job->name ? job->name : "",
-                (unsigned long long)job->id,
+    gw_text_say(&text, " (job %llu): %s of %s tasks %s", (unsigned long long)job->id,
                 grouped(job->failed ? job->failed : job->cancelled_tasks, bad),
                 grouped(job->tasks.count, all), end);
     if (job->failed > ran)
@@ -263,7 +264,7 @@ const char *gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, u
     char label[128];
     gw_sched_task_label(job, gw_sched_row_live(job, row) ? row : 0, label, sizeof label);
     const char *code = "done";
-    gw_sched_explain_wait_quote(&text, label);
+    gw_explain_quote(&text, label);
     gw_text_say(&text, " (task %u of job %llu): ", row, (unsigned long long)job->id);
     if (!gw_sched_row_live(job, row))
         return explain_rowless(sched, job, row, &text);
@@ -291,12 +292,13 @@ const char *gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, u
     if (gw_metric_first(job, row)) {
         char metrics[256];
         gw_metric_shown(gw_metric_first(job, row), metrics, sizeof metrics);
-        gw_text_say(&text, "; its latest metrics: %s", metrics);
+        gw_text_say(&text, "; its latest metrics: ");
+        gw_explain_quote(&text, metrics);
     }
     const char *annotations = job->specs.items[job->tasks.spec[row]].message.annotations;
     if (*annotations) {
         gw_text_say(&text, " (");
-        gw_sched_explain_wait_quote(&text, annotations);
+        gw_explain_quote(&text, annotations);
         gw_text_say(&text, ")");
     }
     return code;

@@ -6,10 +6,6 @@
 
 #include "graph/base/text.h"
 
-/* The text of an explanation is a reason and further facts, separated by "; ". Texts of users,
- * which may contain the separator, are quoted: each ';' is written as this byte. */
-enum { GW_EXPLAIN_QUOTED = 0x1f };
-
 /* gw_sched_explain writes why a task is in its present state. It returns the reason as a word for
  * programs, such as "running" or "resources". The words do not change between versions. */
 const char *gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
@@ -32,9 +28,6 @@ const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_
                                         uint32_t row, struct gw_text *text);
 const char *gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                  struct gw_text *text);
-
-/* gw_sched_explain_wait_quote appends a text of a user or a program, quoted. */
-void gw_sched_explain_wait_quote(struct gw_text *text, const char *quoted);
 
 /* Phrases that are used for several states: how long ago something happened, who paused a job and
  * how to resume it, a preferred worker or host that does not exist now, and why a gang runs with

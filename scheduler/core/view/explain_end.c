@@ -1,6 +1,7 @@
 /* Explains how a task ended and what caused that end. */
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/view/explain.h"
+#include "scheduler/core/view/quote.h"
 
 #include <string.h>
 
@@ -23,13 +24,16 @@ static void explain_cancelled(const struct gw_sched *sched, const struct gw_job 
         return;
     gw_text_say(text, " ");
     gw_sched_explain_wait_ago(sched, fact->at_ns, text);
-    if (fact->detail == GW_KILL_SESSION)
-        gw_text_say(text, ", because its client%s%s had disconnected", fact->text ? " " : "",
-                    fact->text ? fact->text : "");
-    else if (fact->text)
-        gw_text_say(text, " by %s", fact->text);
-    else
+    if (fact->detail == GW_KILL_SESSION) {
+        gw_text_say(text, ", because its client%s", fact->text ? " " : "");
+        gw_explain_quote(text, fact->text);
+        gw_text_say(text, " had disconnected");
+    } else if (!fact->text)
         gw_text_say(text, ", because nobody needed it any more");
+    else {
+        gw_text_say(text, " by ");
+        gw_explain_quote(text, fact->text);
+    }
 }
 
 /* Moves *row to a failed or cancelled dependency of that row. Returns false if none is found, for
@@ -65,20 +69,33 @@ static void explain_dependent(const struct gw_sched *sched, struct gw_row row, s
     while (hops < CAUSES_MAX && find_cause(sched, &row) &&
            row.job->tasks.flags[row.index] & GW_TASK_DEPENDENT) {
         gw_sched_task_label(row.job, row.index, label, sizeof label);
-        if (hops++ < 3)
-            gw_text_say(text, "%s %s (task %u)", hops == 1 ? ", by way of" : ",", label, row.index);
+        if (hops++ >= 3)
+            continue;
+        gw_text_say(text, "%s ", hops == 1 ? ", by way of" : ",");
+        gw_explain_quote(text, label);
+        gw_text_say(text, " (task %u)", row.index);
     }
     if (hops > 3)
         gw_text_say(text, " and %d more between", hops - 3);
     if (cancelled) {
         gw_sched_task_label(row.job, row.index, label, sizeof label);
-        gw_text_say(text, ": %s (task %u of job %llu), ", label, row.index,
-                    (unsigned long long)row.job->id);
+        gw_text_say(text, ": ");
+        gw_explain_quote(text, label);
+        gw_text_say(text, " (task %u of job %llu), ", row.index, (unsigned long long)row.job->id);
         explain_cancelled(sched, row.job, row.index, text);
         return;
     }
     gw_text_say(text, ": ");
-    gw_sched_explain_wait_quote(text, failure ? failure->text : "");
+    gw_explain_quote(text, failure ? failure->text : "");
+}
+
+/* Returns true if the text begins with the given bytes, which are quoted. */
+static bool begins_with_quoted(const char *text, const char *quoted, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text[i] != (quoted[i] == GW_EXPLAIN_QUOTED ? ';' : quoted[i]))
+            return false;
+    return count > 0;
 }
 
 /* If the failure text begins with the label of the task, the label that the caller already wrote is
@@ -100,12 +117,12 @@ const char *gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *jo
     state = gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]);
     size_t label =
         text->used < text->size && text->used > 2 ? text->used - 2 : 0; /* without ": " */
-    if (label > 0 && strncmp(why, text->to, label) == 0)
+    if (begins_with_quoted(why, text->to, label))
         text->used = 0;
     gw_text_say(text, "%s", state);
     if (*why && strcmp(why, state) != 0) {
         gw_text_say(text, ": ");
-        gw_sched_explain_wait_quote(text, why);
+        gw_explain_quote(text, why);
     }
     return "failed";
 }

@@ -9,21 +9,9 @@
 #include "scheduler/core/placement/reservation.h"
 #include "scheduler/core/requests/chunk.h"
 #include "scheduler/core/view/explain.h"
+#include "scheduler/core/view/quote.h"
 
 #include <string.h>
-
-void gw_sched_explain_wait_quote(struct gw_text *text, const char *quoted)
-{
-    while (*quoted) {
-        const size_t length = strcspn(quoted, ";");
-        gw_text_say(text, "%.*s", (int)length, quoted);
-        quoted += length;
-        if (*quoted) {
-            gw_text_say(text, "%c", GW_EXPLAIN_QUOTED);
-            quoted++;
-        }
-    }
-}
 
 void gw_sched_explain_wait_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text)
 {
@@ -66,7 +54,7 @@ static void say_who_holds(const struct gw_sched *sched, struct gw_text *text)
     }
     for (int i = 0; i < 3 && largest[i]; i++) {
         gw_text_say(text, "; job %llu (", (unsigned long long)largest[i]->id);
-        gw_sched_explain_wait_quote(text, largest[i]->name ? largest[i]->name : "");
+        gw_explain_quote(text, largest[i]->name);
         gw_text_say(text, ") has %u task%s at workers", largest[i]->placed,
                     largest[i]->placed == 1 ? "" : "s");
     }
@@ -174,8 +162,11 @@ void gw_sched_explain_wait_paused(const struct gw_sched *sched, const struct gw_
     const struct gw_logged *fact =
         gw_sched_event_log_last(sched, job, GW_INDEX_ALL, GW_LOGGED_PAUSED);
     gw_text_say(text, "its job is paused");
-    if (fact && fact->text)
-        gw_text_say(text, ", by %s, ", fact->text);
+    if (fact && fact->text) {
+        gw_text_say(text, ", by ");
+        gw_explain_quote(text, fact->text);
+        gw_text_say(text, ", ");
+    }
     if (fact)
         gw_sched_explain_wait_ago(sched, fact->at_ns, text);
     gw_text_say(text, " (`gangway resume %llu` resumes it)", (unsigned long long)job->id);
@@ -389,11 +380,13 @@ const char *gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct g
     if (job->gated) {
         char jobs[512];
         gw_sched_gate_explain(sched, job, jobs, sizeof jobs);
-        if (job->unwritten)
-            gw_text_say(text, "its job is not on disk yet%s", waiting ? "; " : "");
-        else
-            gw_text_say(text, "its job waits for the end of %s%s", *jobs ? jobs : "other jobs",
-                        waiting ? "; " : "");
+        if (job->unwritten) {
+            gw_text_say(text, "its job is not on disk yet");
+        } else {
+            gw_text_say(text, "its job waits for the end of ");
+            gw_explain_quote(text, *jobs ? jobs : "other jobs");
+        }
+        gw_text_say(text, "%s", waiting ? "; " : "");
     }
     if ((job->gated || (tasks->flags[row] & GW_TASK_DELAYED)) && !waiting)
         return tasks->flags[row] & GW_TASK_DELAYED ? "retry_backoff"
@@ -408,7 +401,9 @@ const char *gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct g
         if (!gw_sched_dep(sched, job, e, &dep) || gw_sched_task_satisfied(dep.job, dep.index))
             continue;
         gw_sched_task_label(dep.job, dep.index, label, sizeof label);
-        gw_text_say(text, "%s %s (task %u, %s)", said ? "," : ":", label, dep.index,
+        gw_text_say(text, "%s ", said ? "," : ":");
+        gw_explain_quote(text, label);
+        gw_text_say(text, " (task %u, %s)", dep.index,
                     gw_sm_name(&gw_sched_task_sm, dep.job->tasks.state[dep.index]));
         said++;
     }

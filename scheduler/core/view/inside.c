@@ -9,6 +9,7 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/coordination/sync.h"
+#include "scheduler/core/view/quote.h"
 
 enum { RANKS_SAID_MAX = 3 };
 
@@ -16,8 +17,9 @@ static void say_task(struct gw_job *job, uint32_t row, const char *whose, struct
 {
     char label[128];
     gw_sched_task_label(job, row, label, sizeof label);
-    gw_text_say(text, "%s %llu/%u (%s), which is %s", whose, (unsigned long long)job->id, row,
-                label, gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]));
+    gw_text_say(text, "%s %llu/%u (", whose, (unsigned long long)job->id, row);
+    gw_explain_quote(text, label);
+    gw_text_say(text, "), which is %s", gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]));
 }
 
 /* Names a job whose end the session waits for. Returns false if there is none. */
@@ -33,9 +35,11 @@ static bool say_job(const struct gw_sched *sched, const struct gw_session *sessi
             continue;
         const struct gw_job *job = gw_sched_job_find(sched, pending->job);
         gw_text_say(text, "the end of job %llu", (unsigned long long)pending->job);
-        if (job)
-            gw_text_say(text, " (%s), %u of its tasks have not ended", job->name ? job->name : "",
-                        job->unfinished);
+        if (job) {
+            gw_text_say(text, " (");
+            gw_explain_quote(text, job->name);
+            gw_text_say(text, "), %u of its tasks have not ended", job->unfinished);
+        }
         return true;
     }
     return false;
@@ -100,7 +104,9 @@ static bool say_what(const struct gw_sched *sched, const struct gw_attempt *atte
 {
     for (const struct gw_session *at = attempt->sessions; at; at = at->inside_next) {
         if (at->sync_waiters) {
-            gw_sync_explain(sched, at->sync_waiters, text);
+            char sync[640];
+            gw_sync_explain(sched, at->sync_waiters, &(struct gw_text){sync, sizeof sync, 0});
+            gw_explain_quote(text, sync);
             return true;
         }
         if (attempt->blocked &&

@@ -16,6 +16,7 @@
 #include "scheduler/core/view/graph_view.h"
 #include "scheduler/core/view/job_rows.h"
 #include "scheduler/core/view/page.h"
+#include "scheduler/core/view/quote.h"
 #include "scheduler/core/view/running.h"
 #include "scheduler/core/view/selection.h"
 #include "scheduler/core/view/task_rows.h"

@@ -2,6 +2,7 @@
 #include "graph/base/text.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/reservation.h"
+#include "scheduler/core/view/quote.h"
 
 enum { WORKERS_SAID = 4 };
 
@@ -116,10 +117,10 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
         ranks += reservation->reserved_ranks.items[i].ranks;
     uint32_t all = holder->specs.items[holder->tasks.spec[reservation->index]].shape->ranks;
-    gw_text_say(
-        &text,
-        "; slots that become free are reserved for job %llu (%s), a waiting gang of %u ranks",
-        (unsigned long long)holder->id, holder->name ? holder->name : "", all);
+    gw_text_say(&text, "; slots that become free are reserved for job %llu (",
+                (unsigned long long)holder->id);
+    gw_explain_quote(&text, holder->name);
+    gw_text_say(&text, "), a waiting gang of %u ranks", all);
     if (ranks < all)
         gw_text_say(&text, " (there is room for %u)", ranks);
     say_end(&spec->message, &text);
