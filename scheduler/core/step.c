@@ -132,6 +132,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->partings);
     gw_array_deinit(&sched->announcements);
     gw_array_deinit(&sched->acknowledgements);
+    gw_array_deinit(&sched->events_waiting);
     gw_array_deinit(&sched->step.dirty_workers);
     gw_sched_rows_deinit(sched);
     gw_array_deinit(&sched->step.dirty_sessions);
@@ -410,8 +411,8 @@ static void on_metric(struct gw_sched *sched, const struct gw_worker *worker,
     if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, metric->attempt, metric->rank);
     if (slot != GW_NO_INDEX)
-        gw_sched_metric_see(sched->attempts.items[slot].job, sched->attempts.items[slot].index,
-                            metric);
+        gw_metric_on_report(sched, sched->attempts.items[slot].job,
+                            sched->attempts.items[slot].index, metric);
 }
 
 static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
@@ -592,6 +593,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
     case GW_EVENT_COMMITTED:
         gw_sched_history_on_committed(sched, event->bytes);
         gw_sched_notify_committed(sched, event->number);
+        gw_event_number_on_committed(sched);
         gw_sched_hold_on_committed(sched);
         return 0;
     case GW_EVENT_GONE:

@@ -72,6 +72,7 @@
 #include <gangway/sampler.h>
 #include <gangway/search.h>
 #include <gangway/stream.h>
+#include <gangway/sweep.h>
 #include <gangway/task.h>
 #include <gangway/tunnel.h>
 #include <gangway/value.h>
@@ -441,6 +442,10 @@ GW_API uint64_t gw_future_attempt(const struct gw_future *future);
  * "job", "tasks", "attempts", "explain", "events", "graph" and "who_has" are about {"job": N}; add
  * "index" or "name" for one task. graph/wire/PROTOCOL.md describes the answers. The call blocks.
  * The caller unrefs *answer. arguments is borrowed and may be NULL.
+ *
+ * "metrics" lists what tasks have reported, and the ends of jobs, in the order of their "seq". It
+ * is about {"job": N} or {"jobs": [N, ...]} (at most 10,000; unknown ones are left out); with
+ * {"after": SEQ} only later rows. A metric keeps at most 4,096 reports, evenly spaced.
  *
  * The scheduler sends lists in pages that fit a message. This function returns the whole list, or
  * the first {"limit": N} rows. With {"cursor": C} (first 0) it returns one page: {"rows": [...],

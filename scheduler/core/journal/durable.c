@@ -181,6 +181,23 @@ static void dump_place(const struct gw_checkpoint_place *place, struct gw_buffer
     gw_fact_log_put_U32(out, (uint32_t)place->is_copy << 1 | place->gone);
 }
 
+/* The metrics of a task are in the order in which they were reported last. Reports that are not
+ * stored change this order, so the dump has sums, which do not depend on it. */
+static void dump_metrics(const struct gw_job *job, uint32_t row, struct gw_buffer *out)
+{
+    uint64_t names = 0, points = 0, seqs = 0;
+    for (const struct gw_metric *metric = gw_metric_first(job, row); metric;
+         metric = metric->next) {
+        names += metric->points.count > 0;
+        points += metric->points.count;
+        for (size_t i = 0; i < metric->points.count; i++)
+            seqs += metric->points.items[i].seq * (i + 1);
+    }
+    gw_fact_log_put_U64(out, names);
+    gw_fact_log_put_U64(out, points);
+    gw_fact_log_put_U64(out, seqs);
+}
+
 static void dump_task(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                       struct gw_buffer *out)
 {
@@ -218,6 +235,7 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
         gw_fact_log_put_I32(out, failure->exit_code);
         gw_fact_log_put_STR(out, failure->text);
     }
+    dump_metrics(job, row, out);
     if (!satisfied || !(tasks->flags[row] & GW_TASK_HELD))
         return;
     for (uint32_t at = tasks->object[row]; at != GW_NO_INDEX; at = sched->objects.items[at].next) {
@@ -254,6 +272,7 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
         gw_fact_log_put_U32(out, job->state);
         gw_fact_log_put_U64(out, job->submitted_wall_ns);
         gw_fact_log_put_U64(out, job->ended_wall_ns);
+        gw_fact_log_put_U64(out, job->state == GW_JOB_ENDED ? job->end_event : 0);
         gw_fact_log_put_STR(out, job->name);
         gw_fact_log_put_STR(out, job->user);
         gw_fact_log_put_U32(out, job->paused);

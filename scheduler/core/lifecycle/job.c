@@ -87,6 +87,7 @@ void gw_sched_jobs_settle(struct gw_sched *sched)
         if (job->state != GW_JOB_RUNNING || job->unfinished > 0)
             continue;
         gw_job_usage_record(sched, job);
+        GW_FACT(sched, job_numbered, .at = job, .job = job->id, .seq = gw_event_number_next(sched));
         GW_FACT(sched, job_ended, .at = job, .job = job->id, .wall_ns = sched->wall_ns);
         if (job->detached)
             gw_sched_notify_announce(sched, job, 0, GW_ANNOUNCE_JOB, sched->facts + 1);

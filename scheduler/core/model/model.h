@@ -20,6 +20,7 @@
 #include "scheduler/core/model/jobs/delay.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/event_log.h"
+#include "scheduler/core/model/jobs/event_number.h"
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"

@@ -292,6 +292,7 @@ struct gw_job {
     uint64_t submitted_wall_ns, ended_wall_ns;
     struct gw_job_usage usage;
     uint64_t ended_number; /* number of the fact of its end, if that is durable */
+    uint64_t end_event;    /* number of its end among all events; 0: none */
     struct gw_arena arena; /* for specs and names */
     GW_ARRAY(struct gw_spec) specs;
     GW_ARRAY(struct gw_queue *) queues;
@@ -655,6 +656,11 @@ struct gw_reservation {
     bool seen;         /* start_ns was computed in this step */
 };
 
+/* An event whose fact may not be committed yet. */
+struct gw_event_waiting {
+    uint64_t number, fact;
+};
+
 /* Number of tasks by state, including rows of ranges that were not created. */
 struct gw_tally {
     uint64_t unfinished, done, failed, cancelled;
@@ -753,6 +759,10 @@ struct gw_sched {
     uint32_t late_claims;  /* number of late claims of all workers */
     uint32_t ends_coming;  /* attempts that were adopted as ended and not reported yet */
     struct gw_hold hold;
+
+    /* Numbers of reports and ends of jobs; see jobs/event_number.h. */
+    uint64_t event_number; /* of the last one */
+    GW_ARRAY(struct gw_event_waiting) events_waiting;
 
     struct gw_buffer commit; /* durable facts of this step */
     uint64_t facts, committed;

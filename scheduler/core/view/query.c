@@ -15,12 +15,14 @@
 #include "scheduler/core/view/explain.h"
 #include "scheduler/core/view/graph_view.h"
 #include "scheduler/core/view/job_rows.h"
+#include "scheduler/core/view/metric_rows.h"
 #include "scheduler/core/view/page.h"
 #include "scheduler/core/view/quote.h"
 #include "scheduler/core/view/running.h"
 #include "scheduler/core/view/selection.h"
 #include "scheduler/core/view/task_rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A query that is being answered. */
@@ -235,6 +237,44 @@ static int ask_explain(struct asked *asked, struct gw_error *error)
     return 0;
 }
 
+/* Finds the jobs that the arguments list. Numbers of unknown jobs are skipped. */
+static int find_jobs(const struct asked *asked, struct gw_job **jobs, size_t *count,
+                     struct gw_error *error)
+{
+    const struct gw_value *list = gw_value_find(asked->arguments, "jobs");
+    for (size_t i = 0; i < gw_value_count(list); i++) {
+        int64_t id;
+        if (gw_value_get_i64(gw_value_at(list, i), &id, NULL) < 0)
+            return gw_error_set(error, GW_EINVAL,
+                                "the argument \"jobs\" of the query is a list of job numbers");
+        jobs[*count] = gw_sched_job_find(asked->sched, (uint64_t)id);
+        *count += jobs[*count] != NULL;
+    }
+    return 0;
+}
+
+static int ask_metrics(struct asked *asked, struct gw_error *error)
+{
+    const struct gw_value *list = asked->arguments ? gw_value_find(asked->arguments, "jobs") : NULL;
+    const size_t most = list ? gw_value_count(list) : 1;
+    const int64_t after = number_of(asked, "after", 0);
+    if (most > GW_METRIC_ROWS_JOBS_MAX)
+        return gw_error_set(error, GW_ELIMIT, "a query of metrics has at most %d jobs, not %zu",
+                            GW_METRIC_ROWS_JOBS_MAX, most);
+    struct gw_job **jobs = calloc(most + 1, sizeof *jobs);
+    GW_MUST_PTR(jobs);
+    struct gw_metric_rows wanted = {
+        .jobs = jobs, .row = -1, .after = after > 0 ? (uint64_t)after : 0};
+    int rc = list ? find_jobs(asked, jobs, &wanted.count, error)
+                  : find_row(asked->sched, asked->arguments, &jobs[0], &wanted.row, error);
+    if (rc == 0) {
+        wanted.count += !list;
+        gw_metric_rows(asked->sched, &wanted, asked->page);
+    }
+    free(jobs);
+    return rc;
+}
+
 static int ask_history(struct asked *asked, struct gw_error *error)
 {
     asked->answer = gw_sched_history_query(asked->sched, asked->job, asked->row);
@@ -276,6 +316,7 @@ static const struct kind {
     {"actors", .lists = UINT32_MAX, .list = gw_cluster_rows_actors},
     {"sync", .lists = UINT32_MAX, .list = gw_sync_query},
     {"published", .lists = UINT32_MAX, .list = gw_sched_share_query_published},
+    {"metrics", .ask = ask_metrics, .lists = UINT32_MAX},
     {"job", .ask = ask_job, .of_job = true},
     {"tasks", .ask = ask_tasks, .of_job = true, .lists = GW_ANSWER_TASKS_MAX},
     {"attempts", .ask = ask_attempts, .of_job = true, .lists = UINT32_MAX},

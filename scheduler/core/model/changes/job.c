@@ -6,8 +6,10 @@
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/decided.h"
 #include "scheduler/core/model/jobs/event_log.h"
+#include "scheduler/core/model/jobs/event_number.h"
 #include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/metric.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/jobs/share.h"
@@ -73,6 +75,13 @@ static void find_failure(struct gw_job *job)
                                      : gw_sched_task_failure_new(GW_ECANCELLED, "cancelled");
     failure->refs += first < UINT64_MAX;
     job->first_failure = failure;
+}
+
+void gw_sched_apply_job_numbered(struct gw_sched *sched, const struct gw_fact_job_numbered *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    job->end_event = fact->seq;
+    gw_event_number_used(sched, job, fact->seq);
 }
 
 void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_ended *fact)
@@ -174,6 +183,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     gw_sched_decided_free(job);
     gw_sched_tasks_deinit(&job->tasks);
     gw_sched_range_free(job);
+    gw_metric_free(job);
     gw_job_rare_free(job);
     gw_arena_deinit(&job->arena);
     free(job->progress);

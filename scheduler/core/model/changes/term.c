@@ -7,7 +7,11 @@
 
 void gw_sched_apply_term(struct gw_sched *sched, const struct gw_fact_term *fact)
 {
+    const uint64_t floor = fact->term << 40;
     sched->term = fact->term;
+    /* Above the numbers of earlier terms, of which some may have been forgotten. */
+    if (sched->event_number < floor)
+        sched->event_number = floor;
 }
 
 void gw_sched_term_shut_down(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,

@@ -3,6 +3,7 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/model/dict.h"
+#include "scheduler/core/model/jobs/event_number.h"
 #include "scheduler/core/model/jobs/job.h"
 
 #include <string.h>
@@ -47,29 +48,82 @@ static struct gw_metric *metric_new(struct gw_job *job, const char *name)
     GW_MUST_PTR(metric);
     GW_MUST_PTR(copy);
     memcpy(copy, name, bytes);
-    *metric = (struct gw_metric){.name = copy};
+    *metric = (struct gw_metric){.name = copy, .stride = 1};
     return metric;
 }
 
-void gw_sched_metric_see(struct gw_job *job, uint32_t index, const struct gw_msg_metric *seen)
+/* Makes the metric the latest of its task, and returns it. NULL: there are too many. */
+static struct gw_metric *see(struct gw_job *job, uint32_t index, const char *name, int64_t step,
+                             double value)
 {
     struct gw_job_rare *rare = gw_job_rare_make(job);
     uint64_t known = 0;
     uint32_t count;
     const bool has = gw_map_get(&rare->metrics, index, &known);
     if (!has && rare->metrics.count >= GW_PLACES_RETAINED_MAX)
-        return;
+        return NULL;
     struct gw_metric *first = (struct gw_metric *)(uintptr_t)known;
-    struct gw_metric *metric = take_out(&first, seen->name, &count);
+    struct gw_metric *metric = take_out(&first, name, &count);
     if (!metric && count >= GW_METRIC_NAMES_MAX)
-        return;
+        return NULL;
     if (!metric)
-        metric = metric_new(job, seen->name);
-    metric->step = seen->step;
-    metric->value = seen->value;
+        metric = metric_new(job, name);
+    metric->step = step;
+    metric->value = value;
     metric->next = first;
     rare->metric_row = index;
     GW_MUST(gw_map_put(&rare->metrics, index, (uintptr_t)metric));
+    return metric;
+}
+
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+void gw_metric_on_report(struct gw_sched *sched, struct gw_job *job, uint32_t index,
+                         const struct gw_msg_metric *report)
+{
+    struct gw_metric *metric = see(job, index, report->name, report->step, report->value);
+    if (metric && metric->reports++ % metric->stride == 0)
+        GW_FACT(sched, metric_reported, .at = job, .job = job->id, .index = index,
+                .name = metric->name, .step = (uint64_t)report->step,
+                .value = bits_of(report->value), .wall_ns = sched->wall_ns,
+                .seq = gw_event_number_next(sched));
+}
+
+static void thin_out(struct gw_metric *metric)
+{
+    for (size_t i = 0; i < metric->points.count; i += 2)
+        metric->points.items[i / 2] = metric->points.items[i];
+    metric->points.count = (metric->points.count + 1) / 2;
+    metric->stride *= 2;
+}
+
+void gw_sched_apply_metric_reported(struct gw_sched *sched,
+                                    const struct gw_fact_metric_reported *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_metric_point point = {fact->seq, fact->wall_ns, (int64_t)fact->step, 0};
+    memcpy(&point.value, &fact->value, sizeof point.value);
+    struct gw_metric *metric = see(job, fact->index, fact->name, point.step, point.value);
+    gw_event_number_used(sched, job, fact->seq);
+    if (!metric)
+        return;
+    if (metric->points.count == GW_METRIC_POINTS_MAX)
+        thin_out(metric);
+    GW_MUST(gw_array_push(&metric->points, point));
+}
+
+void gw_metric_free(struct gw_job *job)
+{
+    uint64_t row, first;
+    for (size_t at = 0; gw_map_next(&gw_job_rare(job)->metrics, &at, &row, &first);)
+        for (struct gw_metric *metric = (struct gw_metric *)(uintptr_t)first; metric;
+             metric = metric->next)
+            gw_array_deinit(&metric->points);
 }
 
 void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -81,10 +135,9 @@ void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     while (count > 0) { /* metrics are written from the oldest to the latest, so that the latest is
                            the first again after they are restored */
         const struct gw_metric *metric = all[--count];
-        uint64_t value;
-        memcpy(&value, &metric->value, sizeof value);
         GW_FACT(sched, metric_written, .at = job, .job = job->id, .index = row,
-                .name = metric->name, .step = (uint64_t)metric->step, .value = value);
+                .name = metric->name, .step = (uint64_t)metric->step,
+                .value = bits_of(metric->value));
     }
 }
 
@@ -92,11 +145,12 @@ void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 void gw_sched_apply_metric_written(struct gw_sched *sched,
                                    const struct gw_fact_metric_written *fact)
 {
-    struct gw_msg_metric metric = {.step = (int64_t)fact->step, .name = fact->name};
+    double value;
     if (!sched->restoring)
         return;
-    memcpy(&metric.value, &fact->value, sizeof metric.value);
-    gw_sched_metric_see(gw_sched_job_find(sched, fact->job), fact->index, &metric);
+    memcpy(&value, &fact->value, sizeof value);
+    (void)see(gw_sched_job_find(sched, fact->job), fact->index, fact->name, (int64_t)fact->step,
+              value);
 }
 
 void gw_metric_shown(const struct gw_metric *metric, char *text, size_t text_bytes)
