@@ -21,6 +21,7 @@ static const struct gw_cli_command commands[] = {
     {"top", "show the cluster and its jobs live", gw_cli_top},
     {"submit", "run a command as a task", gw_cli_submit},
     {"dispatch", "run a command as a gang of ranks", gw_cli_dispatch},
+    {"sweep", "search the parameters of a command: run, list, show, ...", gw_cli_sweep},
     {"jobs", "list jobs", gw_cli_jobs},
     {"tasks", "list a job's tasks", gw_cli_tasks},
     {"logs", "print a job's output", gw_cli_logs},
@@ -103,7 +104,7 @@ static const struct gw_cli_command *find_command(const char *name)
 /* Whether the command has verbs. For other commands, a second word would be an argument. */
 static bool has_verbs(const struct gw_cli_command *command)
 {
-    static const char *const names[] = {"actor", "data", "gpu", "sync", "token", "worker"};
+    static const char *const names[] = {"actor", "data", "gpu", "sweep", "sync", "token", "worker"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(command->name, names[i]) == 0)
             return true;

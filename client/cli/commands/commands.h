@@ -30,6 +30,7 @@ int gw_cli_events(int argc, char **argv);
 int gw_cli_tasks(int argc, char **argv);
 int gw_cli_actor(int argc, char **argv);
 int gw_cli_data(int argc, char **argv);
+int gw_cli_sweep(int argc, char **argv);
 int gw_cli_sync(int argc, char **argv);
 int gw_cli_token(int argc, char **argv);
 int gw_cli_scheduler(int argc, char **argv);

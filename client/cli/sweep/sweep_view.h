@@ -1,0 +1,38 @@
+/* What `gangway sweep` shows. */
+#ifndef GW_CLI_SWEEP_VIEW_H
+#define GW_CLI_SWEEP_VIEW_H
+
+#include "client/cli/sweep/sweep_definition.h"
+
+#include <stdio.h>
+
+extern const char *const gw_sweep_view_states[]; /* names of enum gw_trial_state */
+
+struct gw_sweep_counts {
+    uint32_t of[GW_TRIAL_FAILED + 1], ended; /* trials in each state; trials that have ended */
+};
+struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep);
+
+/* gw_sweep_view_params writes params as "lr=0.01 batch=64", numbers with few digits.
+ * gw_sweep_view_line writes the summary of gw_sweep_view_summary without a newline. */
+enum { GW_SWEEP_LINE_MAX = 512 };
+void gw_sweep_view_params(const struct gw_value *params, char *text, size_t text_bytes);
+void gw_sweep_view_line(const struct gw_sweep_definition *definition, const struct gw_sweep *sweep,
+                        char *text, size_t text_bytes);
+
+/* gw_sweep_view_summary prints one line: trials by state, the best value. gw_sweep_view_best prints
+ * the best trial and its command line. gw_sweep_view_table prints the trials, the best first;
+ * `count` 0: all. gw_sweep_view_json prints all as one JSON object. gw_sweep_view_csv writes one
+ * row for each trial. All errors of writing are left to the stream. */
+void gw_sweep_view_summary(FILE *out, const struct gw_sweep_definition *definition,
+                           const struct gw_sweep *sweep);
+int gw_sweep_view_best(FILE *out, const struct gw_sweep_definition *definition,
+                       const struct gw_sweep *sweep, struct gw_error *error);
+int gw_sweep_view_table(FILE *out, const struct gw_sweep_definition *definition,
+                        const struct gw_sweep *sweep, size_t count, struct gw_error *error);
+int gw_sweep_view_json(FILE *out, const struct gw_sweep_definition *definition,
+                       const struct gw_sweep *sweep, struct gw_error *error);
+void gw_sweep_view_csv(FILE *out, const struct gw_sweep_definition *definition,
+                       const struct gw_sweep *sweep);
+
+#endif

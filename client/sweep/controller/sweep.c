@@ -1,0 +1,519 @@
+/* Runs a sweep.
+ *
+ * Invariant: the state changes only by starts and by events in the order of their numbers, and each
+ * start is recorded with the number of the last event before it. Futures and timeouts only say when
+ * to ask for events. */
+#include "client/sweep/controller/sweep.h"
+
+#include "client/sweep/controller/sweep_events.h"
+#include "client/sweep/controller/trial_record.h"
+#include "graph/base/clock.h"
+#include "graph/base/options_read.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    ASK_AGAIN_MS = 2,    /* a task has ended, but its end is not numbered yet */
+    REPORTS_MS = 50,     /* between two looks at reports, if decisions depend on them */
+    CHANGES_MS = 250,    /* otherwise */
+    CLUSTER_MS = 1000,   /* between two looks at the size of the cluster and at stop requests */
+    CANCEL_WAIT_S = 330, /* for the ends of cancelled trials */
+};
+
+/* -- New and free --- */
+
+static bool is_name(const char *name)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    return name && *name && strlen(name) <= GW_SWEEP_NAME_MAX &&
+           strspn(name, letters) == strlen(name);
+}
+
+static int check_options(const struct gw_sweep_options *options,
+                         const struct gw_search_options *search, struct gw_error *error)
+{
+    if (!is_name(options->name))
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of a sweep has 1 to %d letters, digits, '_', '-' and '.', "
+                            "not \"%s\"",
+                            GW_SWEEP_NAME_MAX, options->name ? options->name : "");
+    if (!options->function == !options->make)
+        return gw_error_set(error, GW_EINVAL, "a sweep needs either a function or `make`");
+    if (!options->metric && search && search->pruner)
+        return gw_error_set(error, GW_EINVAL,
+                            "to end trials early, a sweep needs the name of a metric that they "
+                            "report");
+    if (options->definition && strlen(options->definition) > GW_SWEEP_DEFINITION_MAX)
+        return gw_error_set(error, GW_ELIMIT,
+                            "the definition of the sweep has %zu bytes, at most %d are possible: "
+                            "put options of the command into a file or script",
+                            strlen(options->definition), GW_SWEEP_DEFINITION_MAX);
+    return 0;
+}
+
+/* Copies a text that may be NULL. */
+static int copy(const char **text)
+{
+    if (*text && !(*text = strdup(*text)))
+        return GW_ENOMEM;
+    return 0;
+}
+
+int gw_sweep_new(struct gw_space *space, const struct gw_search_options *search,
+                 const struct gw_sweep_options *options, struct gw_sweep **sweep,
+                 struct gw_error *error)
+{
+    struct gw_sweep_options read;
+    struct gw_search_options searched;
+    *sweep = NULL;
+    int rc = GW_OPTIONS_READ(&read, options, gw_sweep_options, error);
+    if (rc == 0)
+        rc = GW_OPTIONS_READ(&searched, search, gw_search_options, error);
+    if (rc == 0)
+        rc = check_options(&read, &searched, error);
+    if (rc < 0) {
+        gw_space_free(space);
+        return rc;
+    }
+    struct gw_search *made_search = NULL;
+    rc = gw_search_new(space, search, &made_search, error);
+    if (rc < 0)
+        return rc;
+    struct gw_sweep *made = calloc(1, sizeof *made);
+    if (!made) {
+        gw_search_free(made_search);
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    made->options = read;
+    made->spare = made_search;
+    made->max_steps = searched.max_steps;
+    made->decides = searched.pruner != GW_PRUNE_NOTHING;
+    if ((copy(&made->options.name) | copy(&made->options.metric) |
+         copy(&made->options.definition)) < 0) {
+        gw_sweep_free(made); /* frees what was copied: a failed copy is NULL */
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    *sweep = made;
+    return 0;
+}
+
+void gw_sweep_free(struct gw_sweep *sweep)
+{
+    if (!sweep)
+        return;
+    gw_sweep_state_deinit(&sweep->state);
+    gw_search_free(sweep->spare);
+    gw_map_deinit(&sweep->sizes);
+    free((void *)(uintptr_t)sweep->options.name);
+    free((void *)(uintptr_t)sweep->options.metric);
+    free((void *)(uintptr_t)sweep->options.definition);
+    free(sweep->stored);
+    free(sweep);
+}
+
+void gw_sweep_stop(struct gw_sweep *sweep)
+{
+    sweep->stopping = 1;
+}
+
+/* -- Look-ups --- */
+
+uint32_t gw_sweep_count(const struct gw_sweep *sweep)
+{
+    return (uint32_t)sweep->state.trials.count;
+}
+
+const struct gw_sweep_trial *gw_sweep_trial(const struct gw_sweep *sweep, uint32_t number)
+{
+    return number < sweep->state.trials.count ? &sweep->state.trials.items[number]->shown : NULL;
+}
+
+const struct gw_search *gw_sweep_search(const struct gw_sweep *sweep)
+{
+    return sweep->state.search;
+}
+
+int gw_sweep_best(const struct gw_sweep *sweep, const struct gw_sweep_trial **trial,
+                  struct gw_error *error)
+{
+    const struct gw_trial *best = NULL;
+    *trial = NULL;
+    int rc = sweep->state.search ? gw_search_best(sweep->state.search, &best, error)
+                                 : gw_error_set(error, GW_ENOENT, "the sweep has no trial yet");
+    if (rc == 0)
+        *trial = gw_sweep_trial(sweep, best->number);
+    return rc;
+}
+
+/* -- Starting trials --- */
+
+static void put_size(struct gw_sweep *sweep, uint32_t number, const struct gw_sweep_task *task)
+{
+    const uint64_t size = (uint64_t)task->slots << 32 | task->gpus;
+    if (gw_map_put(&sweep->sizes, number, size) == 0) {
+        sweep->used_slots += task->slots;
+        sweep->used_gpus += task->gpus;
+    }
+}
+
+static void drop_size(struct gw_sweep *sweep, uint32_t number)
+{
+    uint64_t size;
+    if (!gw_map_get(&sweep->sizes, number, &size))
+        return;
+    sweep->used_slots -= size >> 32;
+    sweep->used_gpus -= size & UINT32_MAX;
+    (void)gw_map_remove(&sweep->sizes, number);
+}
+
+/* Adds a trial of a function to a graph. */
+static int make_call(struct gw_sweep *sweep, const struct gw_trial *trial, struct gw_graph *graph,
+                     struct gw_sweep_task *task, struct gw_error *error)
+{
+    struct gw_task_options options = GW_INIT(gw_task_options);
+    int rc = GW_OPTIONS_READ(&options, sweep->options.options, gw_task_options, error);
+    if (rc < 0)
+        return rc;
+    options.annotations = task->annotations;
+    struct gw_value *params = gw_value_ref(trial->params);
+    const uint32_t ranks = options.ranks ? options.ranks : 1;
+    task->slots = ranks * (options.slots ? options.slots : 1);
+    task->gpus = options.gpu.count > 0 ? ranks * (uint32_t)options.gpu.count : 0;
+    task->node = gw_graph_call(graph, sweep->options.function, &options, &params, 1);
+    return 0;
+}
+
+static int submit(struct gw_sweep *sweep, const struct gw_sweep_task *task, struct gw_graph *graph,
+                  uint32_t start, struct gw_error *error)
+{
+    char key[GW_SWEEP_NAME_MAX + 32];
+    struct gw_future *future = NULL;
+    (void)snprintf(key, sizeof key, "sweep/%s/%" PRIu32, sweep->options.name, start);
+    const struct gw_submit_options options =
+        GW_INIT(gw_submit_options, .name = task->name ? task->name : sweep->options.name,
+                .detached = !sweep->options.attached, .key = sweep->options.attached ? NULL : key);
+    if (gw_array_reserve(&sweep->futures, 1) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    int rc = gw_client_submit_many(sweep->client, graph, &options, &task->node, 1, &future, error);
+    if (rc < 0)
+        return rc;
+    sweep->futures.items[sweep->futures.count++] = future;
+    return 0;
+}
+
+/* Submits the pending trial. */
+static int submit_pending(struct gw_sweep *sweep, struct gw_error *error)
+{
+    struct gw_sweep_state_trial *trial = sweep->pending;
+    const uint32_t start = sweep->state.starts - 1;
+    const char *definition = sweep->options.definition;
+    char annotations[GW_TRIAL_RECORD_BYTES];
+    struct gw_sweep_task task = {.annotations = annotations, .until_step = trial->until};
+    struct gw_graph *graph = gw_graph_new();
+    char *params = gw_trial_record_params(trial->shown.trial->params);
+    if (definition && sweep->stored && strcmp(definition, sweep->stored) == 0)
+        definition = NULL;
+    const struct gw_trial_record record = {.start = start,
+                                           .trial = trial->shown.trial->number,
+                                           .seen = sweep->pending_seen,
+                                           .params = params,
+                                           .definition = definition};
+    int rc = params ? gw_trial_record_write(&record, sweep->options.name, annotations, error)
+                    : gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0 && sweep->options.make)
+        rc = sweep->options.make(trial->shown.trial, graph, &task, sweep->options.arg, error);
+    else if (rc == 0)
+        rc = make_call(sweep, trial->shown.trial, graph, &task, error);
+    if (rc == 0)
+        rc = submit(sweep, &task, graph, start, error);
+    gw_graph_free(graph);
+    free(params);
+    if (rc < 0)
+        return rc;
+    struct gw_future *future = sweep->futures.items[sweep->futures.count - 1];
+    sweep->pending = NULL;
+    if (definition) {
+        free(sweep->stored);
+        sweep->stored = strdup(definition);
+    }
+    put_size(sweep, trial->shown.trial->number, &task);
+    size_t index;
+    rc = gw_sweep_state_started(&sweep->state, trial, gw_future_job(future), gw_clock_wall_ns());
+    if (rc == 0)
+        rc = gw_completions_add(sweep->completions, future, &index);
+    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
+}
+
+static bool has_room(const struct gw_sweep *sweep)
+{
+    const uint32_t live = sweep->state.live;
+    if (sweep->options.parallel)
+        return live < sweep->options.parallel;
+    return live == 0 || (sweep->used_slots < 2 * sweep->slots &&
+                         (sweep->used_gpus == 0 || sweep->used_gpus < 2 * sweep->gpus));
+}
+
+/* Starts trials while there is room. *over becomes true when the search starts no more. */
+static int start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *error)
+{
+    while (sweep->pending || has_room(sweep)) {
+        if (!sweep->pending) {
+            const uint64_t now_ns = gw_clock_wall_ns();
+            if (!sweep->began_wall_ns)
+                sweep->began_wall_ns = now_ns;
+            const int rc = gw_sweep_state_start(&sweep->state, now_ns - sweep->began_wall_ns,
+                                                &sweep->pending, error);
+            *over = rc == GW_ENOENT;
+            if (rc == GW_EAGAIN || *over)
+                return 0;
+            if (rc < 0)
+                return rc;
+            sweep->pending_seen = sweep->state.seen;
+        }
+        const int rc = submit_pending(sweep, error);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* -- Events --- */
+
+static double result_of(const struct gw_sweep *sweep, uint64_t job)
+{
+    struct gw_value *value = NULL;
+    double result = NAN;
+    for (size_t i = sweep->futures.count; i-- > 0;) {
+        if (gw_future_job(sweep->futures.items[i]) != job)
+            continue;
+        if (gw_future_get(sweep->futures.items[i], 0, &value, NULL) == 0)
+            (void)gw_value_get_f64(value, &result, NULL);
+        gw_value_unref(value);
+        break;
+    }
+    return result;
+}
+
+static int handle_event(void *arg, const struct gw_sweep_event *event, struct gw_error *error)
+{
+    struct gw_sweep *sweep = arg;
+    struct gw_sweep_event copy = *event;
+    uint64_t number, cancel;
+    if (event->end && !sweep->options.metric && strcmp(event->end, "done") == 0)
+        copy.value = result_of(sweep, event->job);
+    if (event->end && gw_map_get(&sweep->state.jobs, event->job, &number)) {
+        drop_size(sweep, (uint32_t)number);
+        sweep->ended++;
+    }
+    int rc = gw_sweep_state_handle(&sweep->state, &copy, &cancel, error);
+    if (rc == 0 && cancel)
+        rc = gw_job_cancel(sweep->client, cancel, false, error);
+    return rc == GW_ENOENT ? 0 : rc;
+}
+
+static int read_events(struct gw_sweep *sweep, bool *changed, struct gw_error *error)
+{
+    const uint64_t seen = sweep->state.seen;
+    uint64_t *jobs = calloc(sweep->state.live + 1, sizeof *jobs);
+    struct gw_sweep_state_trial **trial;
+    size_t count = 0;
+    if (!jobs)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    GW_ARRAY_EACH (&sweep->state.trials, trial)
+        if ((*trial)->live && (*trial)->shown.job)
+            jobs[count++] = (*trial)->shown.job;
+    const int rc =
+        gw_sweep_events_read(sweep->client, jobs, count, seen, handle_event, sweep, error);
+    free(jobs);
+    *changed |= sweep->state.seen != seen;
+    return rc;
+}
+
+/* -- The loop --- */
+
+static int look_at_cluster(struct gw_sweep *sweep, struct gw_error *error)
+{
+    struct gw_value *status = NULL;
+    int64_t slots = 0, gpus = 0;
+    char name[GW_SWEEP_NAME_MAX + 16];
+    if (sweep->asked_ns && gw_clock_now_ns() - sweep->asked_ns < CLUSTER_MS * GW_NS_PER_MS)
+        return 0;
+    sweep->asked_ns = gw_clock_now_ns();
+    int rc = gw_client_query(sweep->client, "status", NULL, &status, error);
+    if (rc < 0)
+        return rc;
+    (void)gw_value_get_i64(gw_value_find(status, "slots"), &slots, NULL);
+    (void)gw_value_get_i64(gw_value_find(status, "gpus"), &gpus, NULL);
+    gw_value_unref(status);
+    sweep->slots = (uint64_t)slots;
+    sweep->gpus = (uint64_t)gpus;
+    (void)snprintf(name, sizeof name, "sweep/%s/stop", sweep->options.name);
+    rc = gw_event_wait(sweep->client, name, 0, error);
+    if (rc == 0) {
+        sweep->stopping = 1;
+        (void)gw_event_clear(sweep->client, name, NULL);
+    }
+    return rc == GW_ETIMEDOUT ? 0 : rc;
+}
+
+/* Waits until there may be events. */
+static int wait_for_events(struct gw_sweep *sweep, struct gw_error *error)
+{
+    uint64_t timeout_ns = (sweep->decides ? REPORTS_MS : CHANGES_MS) * GW_NS_PER_MS;
+    size_t index;
+    if (sweep->ended < sweep->returned) {
+        nanosleep(&(struct timespec){.tv_nsec = ASK_AGAIN_MS * (long)GW_NS_PER_MS}, NULL);
+        timeout_ns = 0;
+    }
+    int rc = gw_completions_next(sweep->completions, timeout_ns, &index);
+    for (; rc == 0; sweep->returned++)
+        rc = gw_completions_next(sweep->completions, 0, &index);
+    return rc == GW_ETIMEDOUT || rc == GW_ENOENT ? 0
+                                                 : gw_error_set(error, rc, "%s", gw_error_text(rc));
+}
+
+static int run(struct gw_sweep *sweep, struct gw_error *error)
+{
+    bool over = false, changed = false;
+    for (;;) {
+        int rc = read_events(sweep, &changed, error);
+        if (rc == 0)
+            rc = look_at_cluster(sweep, error);
+        if (rc < 0)
+            return rc;
+        if (sweep->stopping)
+            return gw_error_set(error, GW_ECANCELLED, "the sweep %s was stopped",
+                                sweep->options.name);
+        if (sweep->state.silent != UINT32_MAX && sweep->state.reported == 0)
+            return gw_error_set(
+                error, GW_EINVAL, "trial %" PRIu32 " (job %" PRIu64 ") succeeded, but %s%s",
+                sweep->state.silent, sweep->state.trials.items[sweep->state.silent]->shown.job,
+                sweep->options.metric ? "it never reported the metric " : "its result is no number",
+                sweep->options.metric ? sweep->options.metric : "");
+        const uint32_t starts = sweep->state.starts;
+        rc = start_trials(sweep, &over, error);
+        if (rc < 0)
+            return rc;
+        changed |= starts != sweep->state.starts;
+        if (changed && sweep->options.on_change)
+            sweep->options.on_change(sweep, sweep->options.arg);
+        changed = false;
+        if (over && sweep->state.live == 0)
+            return 0;
+        rc = wait_for_events(sweep, error);
+        if (rc < 0)
+            return rc;
+    }
+}
+
+/* -- Begin and end --- */
+
+/* Watches a live trial that an earlier run or client has started. */
+static int watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial, struct gw_error *error)
+{
+    struct gw_sweep_task task = {.annotations = "", .until_step = trial->until};
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_future *future = NULL;
+    size_t index;
+    int rc = sweep->options.make
+                 ? sweep->options.make(trial->shown.trial, graph, &task, sweep->options.arg, error)
+                 : make_call(sweep, trial->shown.trial, graph, &task, error);
+    gw_graph_free(graph);
+    if (rc == 0 && gw_array_reserve(&sweep->futures, 1) < 0)
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = gw_client_task(sweep->client, trial->shown.job, 0, &future, error);
+    if (rc == GW_ENOENT) /* it has ended, and its end will be among the events */
+        return 0;
+    if (rc < 0)
+        return rc;
+    sweep->futures.items[sweep->futures.count++] = future;
+    put_size(sweep, trial->shown.trial->number, &task);
+    if (gw_sweep_state_cancels(trial))
+        (void)gw_job_cancel(sweep->client, trial->shown.job, false, NULL);
+    rc = gw_completions_add(sweep->completions, future, &index);
+    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
+}
+
+static int begin(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
+{
+    struct gw_sweep_state_trial **trial;
+    int rc = gw_completions_new(NULL, 0, &sweep->completions);
+    sweep->client = client;
+    sweep->asked_ns = sweep->returned = sweep->ended = 0;
+    if (rc < 0)
+        return gw_error_set(error, rc, "out of memory");
+    if (sweep->spare && sweep->options.attached) {
+        gw_sweep_state_init(&sweep->state, sweep->spare, sweep->options.metric, sweep->max_steps);
+        sweep->spare = NULL;
+    } else if (sweep->spare)
+        rc = gw_sweep_load_state(sweep, client, error);
+    if (rc == 0)
+        rc = look_at_cluster(sweep, error);
+    GW_ARRAY_EACH (&sweep->state.trials, trial)
+        if (rc == 0 && (*trial)->live && *trial != sweep->pending)
+            rc = watch(sweep, *trial, error);
+    return rc;
+}
+
+static void end(struct gw_sweep *sweep)
+{
+    struct gw_future **future;
+    gw_completions_free(sweep->completions);
+    GW_ARRAY_EACH (&sweep->futures, future)
+        gw_future_release(*future);
+    gw_array_deinit(&sweep->futures);
+    gw_map_deinit(&sweep->sizes);
+    sweep->used_slots = sweep->used_gpus = 0;
+    sweep->completions = NULL;
+    sweep->client = NULL;
+}
+
+/* Cancels the live trials and waits for their ends. */
+static void cancel_all(struct gw_sweep *sweep)
+{
+    const uint64_t deadline_ns = gw_clock_now_ns() + CANCEL_WAIT_S * GW_NS_PER_S;
+    struct gw_sweep_state_trial **trial;
+    bool changed;
+    GW_ARRAY_EACH (&sweep->state.trials, trial)
+        if ((*trial)->live && (*trial)->shown.job)
+            (void)gw_job_cancel(sweep->client, (*trial)->shown.job, false, NULL);
+    if (sweep->pending) { /* it was never submitted, so it has no end */
+        sweep->pending->live = false;
+        sweep->pending = NULL;
+        sweep->state.live--;
+    }
+    while (sweep->state.live && gw_clock_now_ns() < deadline_ns &&
+           read_events(sweep, &changed, NULL) == 0 && wait_for_events(sweep, NULL) == 0)
+        ;
+}
+
+int gw_sweep_run(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
+{
+    struct gw_error why = {0};
+    char lock[GW_SWEEP_NAME_MAX + 8];
+    (void)snprintf(lock, sizeof lock, "sweep/%s", sweep->options.name);
+    int rc = gw_lock_acquire(client, lock, 0, &why);
+    if (rc == GW_ETIMEDOUT)
+        return gw_error_set(error, GW_EEXIST,
+                            "a sweep %s is running already: give this one another name, or stop "
+                            "that one with `gangway sweep stop %s`",
+                            sweep->options.name, sweep->options.name);
+    if (rc == 0)
+        rc = begin(sweep, client, &why);
+    if (rc == 0)
+        rc = run(sweep, &why);
+    if (rc < 0 && rc != GW_ECLOSED && rc != GW_EMISMATCH && sweep->completions)
+        cancel_all(sweep);
+    end(sweep);
+    (void)gw_lock_release(client, lock, NULL);
+    if (rc < 0)
+        (void)gw_error_set(error, rc, "%s", why.text);
+    return rc;
+}

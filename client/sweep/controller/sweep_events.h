@@ -1,0 +1,17 @@
+/* Reports and ends of trials, as the scheduler numbers them. */
+#ifndef GW_SWEEP_EVENTS_H
+#define GW_SWEEP_EVENTS_H
+
+#include "client/sweep/controller/sweep_state.h"
+
+struct gw_client;
+
+/* gw_sweep_events_read asks for the events of `count` jobs after number `after`, and calls handle
+ * for each, in their order for at most 10,000 jobs. The event is borrowed. */
+typedef int gw_sweep_events_handler(void *arg, const struct gw_sweep_event *event,
+                                    struct gw_error *error);
+int gw_sweep_events_read(struct gw_client *client, const uint64_t *jobs, size_t count,
+                         uint64_t after, gw_sweep_events_handler *handle, void *arg,
+                         struct gw_error *error);
+
+#endif
