@@ -224,6 +224,7 @@ static void fill(struct gw_argv *argv, const struct launch *launch, const char *
     if (options->orphan_given)
         gw_argv_add_number(argv, "--orphan-timeout", options->orphan_ms);
     add_given(argv, "--pure-keep", options->pure_bytes_max);
+    add_given(argv, "--history", options->history_jobs);
     add_given(argv, "--scatter-memory", options->scatter_memory_bytes);
     gw_argv_add_text(argv, "--spill-dir", options->spill_dir);
     gw_argv_add_text(argv, "--listen", options->listen);

@@ -242,6 +242,13 @@ static const char *text(const char *given)
     return given ? given : "";
 }
 
+/* Returns the job inside of whose command this process runs, or 0. */
+static uint64_t inside_of(void)
+{
+    const char *job = getenv("GANGWAY_JOB");
+    return job ? strtoull(job, NULL, 10) : 0;
+}
+
 /* Sets the fields of a spec that are copied from the options or have a simple default. */
 static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *options)
 {
@@ -256,6 +263,7 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->spread = options->gang.spread;
     spec->signal = options->signal;
     spec->unbound = options->gpu.unbound;
+    spec->parent = inside_of();
     spec->min_ranks = options->gang.min_ranks;
     if (options->gang.min_ranks)
         spec->full_size_timeout_ns = options->gang.full_size_timeout_ns

@@ -403,6 +403,8 @@ void gw_sched_check(const struct gw_sched *sched)
         tally.failed += job->failed;
         tally.cancelled += job->cancelled_tasks;
         ended_tasks += listed ? job->weight : 0;
+        const struct gw_job *parent = job->parent ? gw_sched_job_find(sched, job->parent) : NULL;
+        assert(!listed || job->retained || !parent || parent->state == GW_JOB_ENDED);
     }
     gw_sched_actors_check(sched);
     gw_sched_pipelining_check(sched);
@@ -411,7 +413,8 @@ void gw_sched_check(const struct gw_sched *sched)
     gw_sched_reservation_check(sched);
     gw_sched_event_log_check(sched);
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
-    assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);
+    assert(ended == sched->ended.count + sched->retained.count);
+    assert(ended_tasks == sched->ended.tasks + sched->retained.tasks);
     assert(values == sched->values && memcmp(&tally, &sched->tally, sizeof tally) == 0);
     assert(sched->doomed.count + sched->idle.count + sched->lost.count + sched->reopened.count +
                sched->unwanted.count + sched->retried.count + sched->ending.count +

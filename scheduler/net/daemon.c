@@ -60,13 +60,11 @@ struct daemon {
     char tokens_path[PATH_MAX], peers_host[GW_ENDPOINT_TEXT_MAX];
     const char *peers;     /* for all workers; NULL: none */
     const char *resources; /* of the first worker; NULL: none */
-    uint32_t workers;
-    uint32_t slots;
+    uint32_t workers, slots;
     uint64_t orphan_ms; /* --orphan-timeout of the workers; UINT64_MAX: their default */
     uint64_t idle_stop_s, pure_bytes_max, file_cache_bytes, retained_bytes_max, transfer_bytes_max;
-    uint64_t scatter_memory_bytes, log_max_bytes;
-    int lifeline_fd;
-    int ready_fd;
+    uint64_t scatter_memory_bytes, log_max_bytes, history_jobs;
+    int lifeline_fd, ready_fd;
     char lost[PATH_MAX + 600]; /* text about a lost folder or state; empty: none is lost */
     bool unfound;              /* the warning about the missing socket was logged */
     bool private_cluster;
@@ -92,42 +90,63 @@ static int parse_number(const char *text, const char *option, uint64_t max, uint
     return 0;
 }
 
-static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},        {"default", no_argument, NULL, 'u'},
-    {"workers", required_argument, NULL, 'w'},    {"slots", required_argument, NULL, 's'},
-    {"private", no_argument, NULL, 'p'},          {"lifeline", required_argument, NULL, 'l'},
-    {"ready-fd", required_argument, NULL, 'r'},   {"idle-stop", required_argument, NULL, 'i'},
-    {"resources", required_argument, NULL, 'R'},  {"peers", required_argument, NULL, 'e'},
-    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
-    {"pure-keep", required_argument, NULL, 'k'},  {"scatter-memory", required_argument, NULL, 'M'},
-    {"file-cache", required_argument, NULL, 'f'}, {"keep-files", required_argument, NULL, 'K'},
-    {"listen", required_argument, NULL, 'L'},     {"checkpoint-max", required_argument, NULL, 'C'},
-    {"state", required_argument, NULL, 'D'},      {"accept-loss", no_argument, NULL, 'A'},
-    {"tokens", required_argument, NULL, 't'},     {"orphan-timeout", required_argument, NULL, 'o'},
-    {"log-max", required_argument, NULL, 'g'},    {NULL, 0, NULL, 0},
-};
+#define TAKES(name, letter)                                                                        \
+    {                                                                                              \
+        name, required_argument, NULL, letter                                                      \
+    }
+#define FLAG(name, letter)                                                                         \
+    {                                                                                              \
+        name, no_argument, NULL, letter                                                            \
+    }
+static const struct option option_table[] = {TAKES("dir", 'd'),        FLAG("default", 'u'),
+                                             TAKES("workers", 'w'),    TAKES("slots", 's'),
+                                             FLAG("private", 'p'),     TAKES("lifeline", 'l'),
+                                             TAKES("ready-fd", 'r'),   TAKES("idle-stop", 'i'),
+                                             TAKES("resources", 'R'),  TAKES("peers", 'e'),
+                                             TAKES("memory", 'm'),     TAKES("spill-dir", 'S'),
+                                             TAKES("pure-keep", 'k'),  TAKES("scatter-memory", 'M'),
+                                             TAKES("file-cache", 'f'), TAKES("keep-files", 'K'),
+                                             TAKES("listen", 'L'),     TAKES("checkpoint-max", 'C'),
+                                             TAKES("state", 'D'),      FLAG("accept-loss", 'A'),
+                                             TAKES("tokens", 't'),     TAKES("orphan-timeout", 'o'),
+                                             TAKES("log-max", 'g'),    TAKES("history", 'H'),
+                                             {NULL, 0, NULL, 0}};
 
 /* Parses an option about sizes or times of things to keep. Returns GW_EINVAL if the option is not
  * one of these. */
 static int parse_retention(struct daemon *daemon, int option)
 {
-    if (option == 'i')
-        return parse_number(optarg, "idle-stop", UINT32_MAX, &daemon->idle_stop_s);
-    if (option == 'o')
-        return parse_number(optarg, "orphan-timeout", GW_ORPHAN_MS_MAX, &daemon->orphan_ms);
-    if (option == 'k')
-        return parse_number(optarg, "pure-keep", UINT64_MAX, &daemon->pure_bytes_max);
-    if (option == 'M')
-        return parse_number(optarg, "scatter-memory", UINT64_MAX, &daemon->scatter_memory_bytes);
-    if (option == 'C')
-        return parse_number(optarg, "checkpoint-max", UINT64_MAX, &daemon->transfer_bytes_max);
-    if (option == 'g')
-        return parse_number(optarg, "log-max", UINT64_MAX, &daemon->log_max_bytes);
-    if (option == 'f')
-        return parse_number(optarg, "file-cache", UINT64_MAX, &daemon->file_cache_bytes);
-    if (option == 'K')
-        return parse_number(optarg, "keep-files", UINT64_MAX, &daemon->retained_bytes_max);
-    return GW_EINVAL;
+    uint64_t *into = option == 'i'   ? &daemon->idle_stop_s
+                     : option == 'o' ? &daemon->orphan_ms
+                     : option == 'k' ? &daemon->pure_bytes_max
+                     : option == 'M' ? &daemon->scatter_memory_bytes
+                     : option == 'C' ? &daemon->transfer_bytes_max
+                     : option == 'g' ? &daemon->log_max_bytes
+                     : option == 'f' ? &daemon->file_cache_bytes
+                     : option == 'K' ? &daemon->retained_bytes_max
+                     : option == 'H' ? &daemon->history_jobs
+                                     : NULL;
+    const struct option *named = option_table;
+    while (named->name && named->val != option)
+        named++;
+    const uint64_t most = option == 'o'                    ? GW_ORPHAN_MS_MAX
+                          : option == 'i' || option == 'H' ? UINT32_MAX
+                                                           : UINT64_MAX;
+    return into ? parse_number(optarg, named->name, most, into) : GW_EINVAL;
+}
+
+/* Returns where the text of an option is kept, or NULL if the option takes no text. */
+static const char **text_of(struct daemon *daemon, int option)
+{
+    return option == 'd'   ? &daemon->dir
+           : option == 'm' ? &daemon->memory
+           : option == 'S' ? &daemon->spill_dir
+           : option == 'e' ? &daemon->peers
+           : option == 'R' ? &daemon->resources
+           : option == 'L' ? &daemon->listen
+           : option == 't' ? &daemon->tokens
+           : option == 'D' ? &daemon->state
+                           : NULL;
 }
 
 static int parse(struct daemon *daemon, int argc, char **argv)
@@ -139,9 +158,6 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     optind = 1;
     while (rc >= 0 && (option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
         switch (option) {
-        case 'd':
-            daemon->dir = optarg;
-            break;
         case 'u':
             daemon->is_default = true;
             break;
@@ -162,32 +178,14 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             rc = parse_number(optarg, "ready-fd", INT_MAX, &ready);
             daemon->ready_fd = (int)ready;
             break;
-        case 'm':
-            daemon->memory = optarg;
-            break;
-        case 'S':
-            daemon->spill_dir = optarg;
-            break;
-        case 'e':
-            daemon->peers = optarg;
-            break;
-        case 'R':
-            daemon->resources = optarg;
-            break;
-        case 'L':
-            daemon->listen = optarg;
-            break;
-        case 't':
-            daemon->tokens = optarg;
-            break;
-        case 'D':
-            daemon->state = optarg;
-            break;
         case 'A':
             daemon->accept_loss = true;
             break;
         default:
-            rc = parse_retention(daemon, option);
+            if (text_of(daemon, option))
+                *text_of(daemon, option) = optarg;
+            else
+                rc = parse_retention(daemon, option);
         }
     }
     if (rc >= 0 && (!daemon->dir || optind != argc || slots == 0)) {
@@ -585,6 +583,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
     struct gw_server_options server = {
         .dir = daemon->dir,
         .pure_bytes_max = daemon->pure_bytes_max,
+        .history_jobs = (uint32_t)daemon->history_jobs,
         .scattered_bytes_max = daemon->scatter_memory_bytes ? daemon->scatter_memory_bytes
                                                             : gw_machine_memory_bytes() / 2,
         .files_bytes_max = daemon->file_cache_bytes,

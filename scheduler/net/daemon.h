@@ -18,6 +18,7 @@
  *                      not at all)
  *   --log-max BYTES    size at which the logs of the scheduler and of each worker begin anew
  *                      (default: GW_LOG_BYTES_MAX)
+ *   --history N        ended jobs in the history (default: GW_HISTORY_JOBS_MAX)
  *   --idle-stop SECONDS  end after this time without clients and unfinished jobs (default: never)
  */
 int gw_daemon_main(int argc, char **argv);

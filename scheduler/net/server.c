@@ -530,6 +530,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         goto fail_listening;
     opened->core = gw_sched_new(
         &(struct gw_sched_options){.pure_bytes_max = options->pure_bytes_max,
+                                   .history_jobs = options->history_jobs,
                                    .scattered_bytes_max = options->scattered_bytes_max,
                                    .scattered_descriptors_max = gw_machine_descriptors_for_values(),
                                    .keeps_workers = options->state != NULL,

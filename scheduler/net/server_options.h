@@ -12,6 +12,7 @@ struct gw_server_options {
     const char *state;   /* state folder; NULL: the state is only in memory; borrowed */
     bool accept_loss;    /* if the state is damaged, move it aside and begin with an empty one */
     uint64_t files_bytes_max;     /* limit of files that clients send; 0: the default */
+    uint32_t history_jobs;        /* ended jobs in the history; 0: the default */
     uint64_t pure_bytes_max;      /* limit of kept results of pure tasks; 0: the default */
     uint64_t scattered_bytes_max; /* limit of scattered values; 0: no limit */
     const char *listen;           /* HOST:PORT for TLS; NULL: unix socket only; borrowed */

@@ -284,6 +284,27 @@ class Durable(e2e.Case):
             pass
         self.assertEqual(self.process_of("--name worker-2"), worker)
 
+    def test_history_keeps_the_jobs_of_a_running_job(self):
+        """A task that was restarted finds the jobs that it submitted before, by their keys."""
+        self.up("--slots", "2", "--history", "2")
+        held = self.fifo("held")
+        parent = self.submit("submit", "-d", "--slots", "none", "--", "sh", "-c",
+                             f"for i in 1 2 3 4 5 6; do {e2e.BINARY} submit -d --name child -- true"
+                             f"; done; cat {held}")
+        names = lambda: [job["name"] for job in self.gangway_json("jobs", "--all")]
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        while names().count("child") < 6:
+            self.assertLess(time.monotonic(), deadline)
+            e2e.pause()
+        for _ in range(4):
+            self.gangway("submit", "--", "true")
+        self.assertEqual(names().count("child"), 6)
+        self.assertLessEqual(len(names()), 6 + 1 + 2)
+        with open(held, "w", encoding="utf-8"):
+            pass
+        self.gangway("wait", parent)
+        self.assertLessEqual(len(names()), 2)
+
     def test_folders_of_forgotten_jobs_are_removed(self):
         """The folders of forgotten jobs are removed while the cluster runs and when it starts;
         a folder that is being removed never has the name of a job."""

@@ -54,6 +54,7 @@ static int start(struct typed *typed)
     add_given(&argv, "--idle-stop", gw_scheduler_options_idle_stop_s(scheduler));
     add_given(&argv, "--scatter-memory", scheduler->scatter_memory_bytes);
     add_given(&argv, "--pure-keep", scheduler->pure_bytes_max);
+    add_given(&argv, "--history", scheduler->history_jobs);
     /* the cast is safe: getopt reorders the words and does not change them */
     return gw_daemon_main(argv.count, (char **)(uintptr_t)argv.words);
 }

@@ -434,6 +434,7 @@ int gw_cli_up(int argc, char **argv)
         .accept_loss = scheduler.accept_loss,
         .idle_stop_s = gw_scheduler_options_idle_stop_s(&scheduler),
         .pure_bytes_max = scheduler.pure_bytes_max,
+        .history_jobs = scheduler.history_jobs,
         .scatter_memory_bytes = scheduler.scatter_memory_bytes,
     };
     exit_code = run(&cluster, &daemon.memory, &far, json);

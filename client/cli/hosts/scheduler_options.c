@@ -26,6 +26,8 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
         {"idle-stop", 0, GW_OPTION_DURATION, &options->idle_stop_ns, "TIME",
          "end the cluster if it was unused for this long,\n"
          "like 30m (default: none)"},
+        {"history", 0, GW_OPTION_LIMIT, &options->history_jobs, "N",
+         "number of ended jobs that listings show (default:\n10000)"},
         {"pure-keep", 0, GW_OPTION_ROOM, &options->pure_bytes_max, "SIZE",
          "size of stored results of pure tasks that no task\n"
          "needs now (default: 64M; 0: store nothing)"},

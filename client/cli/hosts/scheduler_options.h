@@ -4,12 +4,13 @@
 
 #include "client/cli/lib/options.h"
 
-enum { GW_SCHEDULER_OPTIONS = 7 }; /* number of options */
+enum { GW_SCHEDULER_OPTIONS = 8 }; /* number of options */
 
 /* The values of the options. Initialise it with {0}, which means that no option was given. */
 struct gw_scheduler_options {
     const char *listen, *tokens, *state;
     bool accept_loss;
+    uint32_t history_jobs;
     uint64_t idle_stop_ns, pure_bytes_max, scatter_memory_bytes;
     struct gw_option rows[GW_SCHEDULER_OPTIONS + 1];
 };

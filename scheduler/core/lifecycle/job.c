@@ -61,11 +61,11 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
     }
     gw_sched_noted_aging(sched);
 
-    struct gw_job *job = sched->first_ended;
+    struct gw_job *job = sched->ended.first;
     uint32_t looked = 0;
     while (job && looked++ < 16 &&
-           (sched->ended_jobs > sched->options.history_jobs ||
-            sched->ended_tasks > GW_HISTORY_TASKS_MAX)) {
+           (sched->ended.count > sched->options.history_jobs ||
+            sched->ended.tasks > GW_HISTORY_TASKS_MAX)) {
         struct gw_job *next = job->ended_next;
         if (may_forget(job) && gw_sched_job_shown_ended(sched, job)) {
             for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;

@@ -273,6 +273,12 @@ struct gw_ran {
     uint64_t started_wall_ns, run_ns;
 };
 
+/* A list of ended jobs, in the order in which they came into it. */
+struct gw_ended_jobs {
+    struct gw_job *first, *last;
+    uint64_t count, tasks;
+};
+
 struct gw_job {
     uint64_t id;
     uint64_t age;   /* id of the root job, if tasks submitted this job */
@@ -286,8 +292,11 @@ struct gw_job {
     char *name, *user;
     struct gw_session *session; /* NULL: the session has ended */
     struct gw_job *session_prev, *session_next;
-    struct gw_job *prev, *next; /* list of all jobs, oldest first */
-    struct gw_job *ended_prev, *ended_next;
+    struct gw_job *prev, *next;             /* list of all jobs, oldest first */
+    struct gw_job *ended_prev, *ended_next; /* list sched->ended or sched->retained */
+    uint64_t parent; /* id of the detached job whose task submitted it; 0: none. While the parent
+                        has not ended, the job is not forgotten */
+    bool has_children, retained; /* retained: ended, and no limit of the history forgets it yet */
     uint64_t request;
     uint64_t submitted_wall_ns, ended_wall_ns;
     struct gw_job_usage usage;
@@ -679,10 +688,10 @@ struct gw_sched {
     uint32_t session_count;
     struct gw_map jobs;     /* id -> struct gw_job * */
     struct gw_map job_keys; /* user and key -> job id, see jobs/job.h */
-    struct gw_job *first_job, *last_job, *first_ended, *last_ended;
-    uint32_t job_count, unended_jobs, ended_jobs;
-    uint32_t values; /* jobs that hold a scattered value */
-    uint64_t ended_tasks;
+    struct gw_job *first_job, *last_job;
+    struct gw_ended_jobs ended, retained;
+    uint32_t job_count, unended_jobs;
+    uint32_t values;       /* jobs that hold a scattered value */
     struct gw_tally tally; /* of all jobs */
 
     GW_ARRAY(struct gw_worker *) workers; /* by worker slot; NULL: free */

@@ -151,6 +151,19 @@ static void store_content(struct gw_sched *sched, const struct gw_job *job)
     }
 }
 
+/* Returns the running detached job whose task submits this job, or NULL. A command of the cluster's
+ * owner may use the socket of the cluster, so its client says in which job it runs. */
+static const struct gw_job *parent_of(const struct gw_sched *sched, const struct gw_job *job)
+{
+    const uint32_t attempt = job->session->attempt;
+    const struct gw_job *parent = attempt == GW_NO_INDEX
+                                      ? gw_sched_job_find(sched, job->specs.items[0].message.parent)
+                                      : sched->attempts.items[attempt].job;
+    return parent && parent->detached && parent->uid == job->uid && parent->state == GW_JOB_RUNNING
+               ? parent
+               : NULL;
+}
+
 /* Tasks may refer to tasks of earlier chunks, so the check goes chunk by chunk. The first bad
  * chunk drops the whole job before any of its tasks was placed. */
 static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
@@ -170,6 +183,9 @@ static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw
     store_content(sched, job);
     GW_FACT(sched, job_accepted, .at = job, .job = job->id, .uid = job->uid,
             .wall_ns = sched->wall_ns, .user = job->user, .content = content);
+    const struct gw_job *parent = parent_of(sched, job);
+    if (parent)
+        GW_FACT(sched, job_parent, .at = job, .job = job->id, .parent = parent->id);
     gw_sched_notify_announce(sched, job, 0, GW_ANNOUNCE_ACCEPTED, sched->facts + 1);
     gw_sched_log_submitted(sched, job);
     return 0;

@@ -16,7 +16,10 @@ enum { UNCOMMITTED_SEEN_MAX = 1000 };
 static uint32_t jobs_uncommitted(const struct gw_sched *sched)
 {
     uint32_t count = 0, seen = 0;
-    for (const struct gw_job *job = sched->last_ended; job && seen < UNCOMMITTED_SEEN_MAX;
+    for (const struct gw_job *job = sched->ended.last; job && seen < UNCOMMITTED_SEEN_MAX;
+         job = job->ended_prev, seen++)
+        count += !gw_sched_job_shown_ended(sched, job);
+    for (const struct gw_job *job = sched->retained.last; job && seen < 2 * UNCOMMITTED_SEEN_MAX;
          job = job->ended_prev, seen++)
         count += !gw_sched_job_shown_ended(sched, job);
     return count;
@@ -68,7 +71,8 @@ struct gw_value *gw_cluster_rows_status(const struct gw_sched *sched)
     if (*trouble)
         gw_dict_put(dict, "memory_trouble", gw_str(trouble));
     gw_dict_put_u64(jobs, "running", sched->unended_jobs + jobs_uncommitted(sched));
-    gw_dict_put_u64(jobs, "ended", sched->ended_jobs - jobs_uncommitted(sched));
+    gw_dict_put_u64(jobs, "ended",
+                    sched->ended.count + sched->retained.count - jobs_uncommitted(sched));
     gw_dict_put(dict, "jobs", jobs);
     gw_dict_put_u64(tasks, "waiting", tally->unfinished - running);
     gw_dict_put_u64(tasks, "running", running);

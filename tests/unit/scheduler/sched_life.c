@@ -19,6 +19,7 @@ struct world *life_begin(void)
 {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
+    w->speaker = CLIENT;
     w->now_ns = MS;
     w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .keeps_workers = true});
     assert_int_equal(gw_sched_durable_restore(w->sched, life_facts.data, life_facts.size), 0);

@@ -69,6 +69,7 @@ struct world *new_world_with(struct gw_sched_options options)
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->now_ns = MS;
+    w->speaker = CLIENT;
     w->sched = gw_sched_new(&options);
     (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = 3});
     (void)step(w,
@@ -95,7 +96,7 @@ void send_spec(struct world *w, struct gw_msg_spec spec)
     spec.kind = spec.kind ? spec.kind : GW_SPEC_FUNCTION;
     spec.function = spec.function ? spec.function : "f";
     spec.cwd = spec.cwd ? spec.cwd : "";
-    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_spec, .spec = spec});
+    say(w, w->speaker, (struct gw_message){.type = GW_MESSAGE_spec, .spec = spec});
 }
 
 void submit_in_turns(struct world *w, struct chunk c, uint32_t specs)
@@ -125,7 +126,7 @@ void submit_in_turns(struct world *w, struct chunk c, uint32_t specs)
         .names = {"", 0},
         .targets = {targets, c.rows},
     };
-    say(w, CLIENT, message);
+    say(w, w->speaker, message);
 }
 
 void submit(struct world *w, struct chunk c)
@@ -137,7 +138,7 @@ void submit_task(struct world *w, uint64_t request, struct gw_msg_spec spec)
 {
     spec.key = request;
     send_spec(w, spec);
-    if (!sent(w, CLIENT, GW_MESSAGE_rejected, 0))
+    if (!sent(w, w->speaker, GW_MESSAGE_rejected, 0))
         submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
 }
 

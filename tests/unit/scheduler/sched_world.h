@@ -16,7 +16,8 @@ enum { CLIENT = 1, WORKER = 10 };
 struct world {
     struct gw_sched *sched;
     struct gw_effects effects;
-    uint64_t now_ns, sequence[32];
+    uint64_t now_ns, sequence[64];
+    uint64_t speaker; /* the client that submits: CLIENT at first */
 };
 
 /* step passes an event to the core, a nanosecond later, and checks every invariant. */
@@ -43,7 +44,7 @@ struct world *new_world(void);
 struct world *new_world_with(struct gw_sched_options options);
 void free_world(struct world *w);
 
-/* send_spec comes from the client and is of a function unless it says otherwise. */
+/* send_spec comes from the client `speaker` and is of a function unless it says otherwise. */
 void send_spec(struct world *w, struct gw_msg_spec spec);
 
 /* A chunk of rows of spec 0; with `chain`, each row takes the row before it. */

@@ -46,19 +46,13 @@ void gw_sched_job_cancel(struct gw_sched *sched, struct gw_job *job, const struc
     gw_sched_event_log_cancel(sched, job, GW_INDEX_ALL, cancel);
 }
 
-static void ended_link(struct gw_sched *sched, struct gw_job *job)
+void gw_sched_apply_job_parent(struct gw_sched *sched, const struct gw_fact_job_parent *fact)
 {
-    job->ended_prev = sched->last_ended;
-    job->ended_next = NULL;
-    if (sched->last_ended)
-        sched->last_ended->ended_next = job;
-    else
-        sched->first_ended = job;
-    sched->last_ended = job;
-    sched->ended_jobs++;
-    /* The table of such a range shrinks by itself. */
-    job->weight = job->tasks.forgets ? 1 : job->tasks.count;
-    sched->ended_tasks += job->weight;
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_job *parent = gw_sched_job_find(sched, fact->parent);
+    job->parent = fact->parent;
+    if (parent)
+        parent->has_children = true;
 }
 
 /* Finds a new first failure of a job after the task with the first one was retried. */
@@ -92,7 +86,9 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
     job->ended_wall_ns = fact->wall_ns;
     job->ended_number = job->detached ? sched->facts + 1 : 0;
     if (!gw_sched_job_is_value(job))
-        ended_link(sched, job);
+        gw_sched_job_ended_link(sched, job);
+    if (job->has_children)
+        gw_sched_job_revisit_all(sched, &sched->retained);
     gw_sched_gates_on_ended(sched, job);
     if (--sched->unended_jobs == 0)
         sched->idle_since_ns = sched->now_ns;

@@ -57,13 +57,17 @@ void gw_sched_remote_hear(struct gw_sched *sched, struct gw_remote *remote, uint
 
 void gw_sched_remote_close_session(struct gw_sched *sched, struct gw_session *session)
 {
+    bool retained = false;
     while (session->jobs) {
         struct gw_job *job = session->jobs;
         gw_sched_job_leave_session(job);
         GW_MUST(gw_array_push(&sched->aging, job->id));
+        retained = retained || job->retained;
         if (job->state == GW_JOB_OPEN) /* the job was cancelled, and no more chunks will arrive */
             gw_sched_job_seal(sched, job, sched->wall_ns);
     }
+    if (retained)
+        gw_sched_job_revisit_all(sched, &sched->retained);
     if (session->prev)
         session->prev->next = session->next;
     else

@@ -347,6 +347,8 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
     if (!gw_sched_task_final(job, fact->index))
         GW_MUST(gw_array_push(&sched->unwanted, row));
     gw_sched_range_row_closed(sched, job, fact->index);
+    if (job->held == 0 && job->retained)
+        gw_sched_job_ended_revisit(sched, job);
     if (job->calls_of && job->held == 0 && job->state == GW_JOB_ENDED)
         GW_MUST(gw_array_push(&sched->aging, job->id));
 }

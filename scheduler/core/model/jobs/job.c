@@ -147,18 +147,54 @@ bool gw_sched_job_is_value(const struct gw_job *job)
 
 void gw_sched_job_ended_unlink(struct gw_sched *sched, struct gw_job *job)
 {
+    struct gw_ended_jobs *list = job->retained ? &sched->retained : &sched->ended;
     if (gw_sched_job_is_value(job))
         return;
-    if (job->ended_prev)
-        job->ended_prev->ended_next = job->ended_next;
-    else
-        sched->first_ended = job->ended_next;
-    if (job->ended_next)
-        job->ended_next->ended_prev = job->ended_prev;
-    else
-        sched->last_ended = job->ended_prev;
-    sched->ended_jobs--;
-    sched->ended_tasks -= job->weight;
+    *(job->ended_prev ? &job->ended_prev->ended_next : &list->first) = job->ended_next;
+    *(job->ended_next ? &job->ended_next->ended_prev : &list->last) = job->ended_prev;
+    list->count--;
+    list->tasks -= job->weight;
+    job->retained = false;
+}
+
+/* Returns true if no limit of the history may forget an ended job: the job that submitted it goes
+ * on, and may look for it by its key after a restart, or a client holds one of its results. */
+static bool is_retained(const struct gw_sched *sched, const struct gw_job *job)
+{
+    const struct gw_job *parent = job->parent ? gw_sched_job_find(sched, job->parent) : NULL;
+    return (parent && parent->state != GW_JOB_ENDED) ||
+           (job->detached && job->session && job->held > 0);
+}
+
+void gw_sched_job_ended_link(struct gw_sched *sched, struct gw_job *job)
+{
+    job->retained = is_retained(sched, job);
+    struct gw_ended_jobs *list = job->retained ? &sched->retained : &sched->ended;
+    job->ended_prev = list->last;
+    job->ended_next = NULL;
+    *(list->last ? &list->last->ended_next : &list->first) = job;
+    list->last = job;
+    list->count++;
+    /* The table of such a range shrinks by itself. */
+    job->weight = job->tasks.forgets ? 1 : job->tasks.count;
+    list->tasks += job->weight;
+}
+
+void gw_sched_job_ended_revisit(struct gw_sched *sched, struct gw_job *job)
+{
+    if (job->retained == is_retained(sched, job))
+        return;
+    gw_sched_job_ended_unlink(sched, job);
+    gw_sched_job_ended_link(sched, job);
+}
+
+void gw_sched_job_revisit_all(struct gw_sched *sched, const struct gw_ended_jobs *list)
+{
+    struct gw_job *job = list->first, *next;
+    for (; job; job = next) {
+        next = job->ended_next;
+        gw_sched_job_ended_revisit(sched, job);
+    }
 }
 
 void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job)
@@ -168,6 +204,8 @@ void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job)
     job->ended_number = 0;
     job->ended_wall_ns = 0;
     sched->unended_jobs++;
+    if (job->has_children)
+        gw_sched_job_revisit_all(sched, &sched->ended);
 }
 
 bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job *job)

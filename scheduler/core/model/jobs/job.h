@@ -32,9 +32,17 @@ void gw_sched_job_leave_session(struct gw_job *job);
  * it. Only for use in model/. */
 struct gw_job *gw_sched_job_new(struct gw_sched *sched, uint64_t id);
 
-/* gw_sched_job_ended_unlink removes a job from the list of ended jobs. It does nothing for a
- * scattered value. */
+/* gw_sched_job_ended_link adds an ended job to the history, or to the retained jobs, which the
+ * history's limits do not touch. gw_sched_job_ended_unlink removes a job from both; it does nothing
+ * for a scattered value. Only for use in model/. */
+void gw_sched_job_ended_link(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_job_ended_unlink(struct gw_sched *sched, struct gw_job *job);
+
+/* gw_sched_job_ended_revisit moves an ended job between the two lists if the reason to retain it
+ * has come or gone. gw_sched_job_revisit_all does so for all jobs of one list, in their order. Only
+ * for use in model/. */
+void gw_sched_job_ended_revisit(struct gw_sched *sched, struct gw_job *job);
+void gw_sched_job_revisit_all(struct gw_sched *sched, const struct gw_ended_jobs *list);
 
 enum { GW_JOB_KEY_BYTES_MAX = 255 };
 

@@ -2,6 +2,9 @@
  * them once jobs are forgotten. */
 #include "tests/unit/scheduler/sched_world.h"
 
+#include <gangway/options.h>
+
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The committed facts, and a world that begins with them. */
@@ -36,6 +39,7 @@ static void begin(struct lives *lives)
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->now_ns = lives->begin_ns ? lives->begin_ns : MS;
+    w->speaker = CLIENT;
     w->sched =
         gw_sched_new(&(struct gw_sched_options){.state_dir = "/s",
                                                 .history_jobs = lives->history ? lives->history : 1,
@@ -76,6 +80,13 @@ static uint64_t submit_one(struct lives *lives, uint64_t request, uint64_t *atte
 static void finish_one(struct lives *lives, uint64_t attempt)
 {
     finish(lives->w, 0, attempt, GW_RANK_NONE, 3);
+    commit(lives);
+}
+
+/* The client goes, and with it the futures that keep its jobs in the history. */
+static void hang_up(struct lives *lives)
+{
+    (void)step(lives->w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {CLIENT}});
     commit(lives);
 }
 
@@ -244,7 +255,8 @@ static uint64_t submit_keyed(struct lives *lives, uint64_t request, const char *
     send_spec(lives->w, (struct gw_msg_spec){.key = request, .job_key = key});
     submit(lives->w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
     commit(lives);
-    const struct gw_msg_accepted *accepted = &must(lives->w, CLIENT, GW_MESSAGE_accepted)->accepted;
+    const struct gw_msg_accepted *accepted =
+        &must(lives->w, lives->w->speaker, GW_MESSAGE_accepted)->accepted;
     assert_int_equal(accepted->request, request);
     *known = accepted->known;
     return accepted->job;
@@ -272,6 +284,90 @@ static void repeated_job_key_returns_the_known_job(void **state)
     commit(&lives); /* the reply waits until everything before it is on disk */
     assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job, job);
     assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.known, 1);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+enum { INSIDE = 40 };
+
+/* A client inside the attempt of a task of the only worker. */
+static void open_inside(struct lives *lives, uint64_t attempt)
+{
+    (void)step(lives->w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                           .peer = {INSIDE},
+                                           .role = GW_ROLE_TASK,
+                                           .number = attempt,
+                                           .rank = GW_RANK_NONE,
+                                           .text = "inside"});
+    lives->w->speaker = INSIDE;
+}
+
+/* Twelve trials of a job that goes on, in a history of two jobs. */
+static uint64_t submit_trials(struct lives *lives, uint64_t attempt)
+{
+    uint64_t first = 0, trial;
+    bool known;
+    open_inside(lives, attempt);
+    for (uint64_t i = 0; i < 12; i++) {
+        char key[16];
+        (void)snprintf(key, sizeof key, "trial %u", (unsigned)i);
+        const uint64_t job = submit_keyed(lives, 10 + i, key, &known);
+        trial = attempt_now(lives);
+        finish_one(lives, trial);
+        first = first ? first : job;
+    }
+    (void)step(lives->w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {INSIDE}});
+    lives->w->speaker = CLIENT;
+    commit(lives);
+    return first;
+}
+
+/* The job that submitted them may look for them by their keys after it was restarted, which is the
+ * promise of a key. */
+static void history_forgets_no_job_of_a_running_job(void **state)
+{
+    struct lives lives = {.history = 2};
+    uint64_t attempt;
+    bool known;
+    (void)state;
+    begin(&lives);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 1, .slots = GW_NONE});
+    submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    attempt = attempt_now(&lives);
+    commit(&lives);
+    const uint64_t first = submit_trials(&lives, attempt);
+    for (uint64_t job = first; job < first + 12; job++)
+        assert_true(gw_sched_job_knows(lives.w->sched, job));
+    end(&lives);
+
+    begin(&lives); /* the same holds in the next term */
+    attempt = attempt_now(&lives);
+    open_inside(&lives, attempt);
+    assert_int_equal(submit_keyed(&lives, 30, "trial 0", &known), first);
+    assert_true(known);
+    (void)step(lives.w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {INSIDE}});
+    finish_one(&lives, attempt);
+    hang_up(&lives);
+    assert_false(gw_sched_job_knows(lives.w->sched, first));
+    assert_true(gw_sched_job_knows(lives.w->sched, first + 11));
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void history_forgets_no_job_whose_future_a_client_holds(void **state)
+{
+    struct lives lives = {.history = 1};
+    uint64_t attempt, jobs[4];
+    (void)state;
+    begin(&lives);
+    for (uint64_t i = 0; i < 4; i++) {
+        jobs[i] = submit_one(&lives, i + 1, &attempt);
+        finish_one(&lives, attempt);
+    }
+    assert_true(gw_sched_job_knows(lives.w->sched, jobs[0]));
+    hang_up(&lives);
+    assert_false(gw_sched_job_knows(lives.w->sched, jobs[2]));
+    assert_true(gw_sched_job_knows(lives.w->sched, jobs[3]));
     end(&lives);
     gw_buffer_deinit(&lives.facts);
 }
@@ -369,6 +465,7 @@ static void compaction_drops_all_facts_of_forgotten_jobs(void **state)
         job = submit_one(&lives, i, &attempt);
         finish_one(&lives, attempt);
     }
+    hang_up(&lives);
     end(&lives);
     begin(&lives);
     assert_true(gw_sched_job_knows(lives.w->sched, job));
@@ -415,6 +512,7 @@ static void compaction_retains_jobs_that_others_come_after(void **state)
     attempt = attempt_now(&lives);
     commit(&lives);
     finish_one(&lives, attempt); /* two jobs have ended: the first is forgotten */
+    hang_up(&lives);
     assert_false(gw_sched_job_knows(lives.w->sched, before));
     end(&lives);
     assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
@@ -579,6 +677,8 @@ int main(void)
         cmocka_unit_test(keyed_job_starts_only_after_its_commit),
         cmocka_unit_test(full_disk_refuses_detached_jobs),
         cmocka_unit_test(job_ids_continue_after_a_clean_stop),
+        cmocka_unit_test(history_forgets_no_job_of_a_running_job),
+        cmocka_unit_test(history_forgets_no_job_whose_future_a_client_holds),
         cmocka_unit_test(compaction_drops_all_facts_of_forgotten_jobs),
         cmocka_unit_test(compaction_retains_jobs_that_others_come_after),
         cmocka_unit_test(retried_job_still_waits_for_its_predecessor_after_restart),

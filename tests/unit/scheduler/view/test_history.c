@@ -10,6 +10,7 @@ static struct world *begin(void)
 {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
+    w->speaker = CLIENT;
     w->now_ns = MS;
     w->sched = gw_sched_new(
         &(struct gw_sched_options){.state_dir = "/s", .keeps_workers = true, .cluster = "ours"});
