@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Sweeps, as users run them: from C, from the command line, over kills of everything."""
-import json
 import os
 import re
-import signal
 
 import e2e
 
@@ -74,7 +72,113 @@ class Functions(e2e.Case):
         self.assertEqual(len(self.gangway_json("jobs", "--all")), len(jobs))
         more, _ = trials_of(self.sweep("metric", "again", 8))
         self.assertEqual(len(more), 8)
-        self.assertIn("GW_EMISMATCH", self.sweep("result", "again", 8) + "GW_EMISMATCH")
+
+
+REPORT = [e2e.BINARY, "report", "step=1", "loss={x}"]
+
+
+class Commands(e2e.Case):
+    def sweep(self, *words, trial=REPORT, **options):
+        return self.gangway("sweep", "--param", "x=0..1", "--minimize", "loss", *words, "--",
+                            *trial, timeout_s=100, **options)
+
+    def show(self, name):
+        return self.gangway_json("sweep", "show", name)
+
+    def test_command_line_runs_shows_and_extends_a_sweep(self):
+        self.up("--slots", "2")
+        said = self.sweep("--name", "s", "--trials", "6", "--out", "out").stdout
+        self.assertIn("s: 6 of 6 trials, best loss", said)
+        shown = self.show("s")
+        values = [trial["value"] for trial in shown["trials"]]
+        self.assertEqual([trial["params"]["x"] for trial in shown["trials"]], values)
+        self.assertEqual(shown["best"], values.index(min(values)))
+        with open(os.path.join(self.dir, "out", "trials.csv"), encoding="utf-8") as file:
+            self.assertEqual(len(file.readlines()), 7)
+        command = self.gangway("sweep", "best", "s", "--command").stdout
+        self.assertEqual(float(command.split("loss=")[1]), min(values))
+        self.assertIn("has a sweep s", self.sweep("--name", "s", "--trials", "6", rc=2).stderr)
+        self.gangway("sweep", "extend", "s", "--trials", "8")
+        self.assertEqual([trial["value"] for trial in self.show("s")["trials"]][:6], values)
+        self.assertEqual(len(self.show("s")["trials"]), 8)
+        self.assertEqual([row["name"] for row in self.gangway_json("sweep", "list")],
+                         ["s"])
+
+    def test_parameter_sets_the_size_of_the_gang(self):
+        self.up("--slots", "4")
+        done = self.gangway(
+            "sweep", "--name", "g", "--param", "ranks=1,2,4", "--derive", "batch=64/ranks",
+            "--minimize", "batch", "-n", "{ranks}", "--", "sh", "-c",
+            f"{e2e.BINARY} report step=1 batch={{batch}} size=$WORLD_SIZE", timeout_s=100)
+        self.assertIn("g: 3 trials", done.stdout)
+        jobs = {job["ranks"]: job["metrics"] for job in self.gangway_json("jobs", "--all")}
+        self.assertEqual(jobs, {ranks: {"batch": 64 / ranks, "size": ranks}
+                                for ranks in (1, 2, 4)})
+
+    def test_stopped_sweep_cancels_its_trials_and_can_be_resumed(self):
+        self.up("--slots", "2")
+        hold = self.fifo("hold")
+        controller = self.start(
+            e2e.BINARY, "sweep", "--name", "h", "--param", "x=1,2,3,4,5,6,7,8", "--minimize",
+            "loss", "--", "sh", "-c",
+            f"{e2e.BINARY} report step=1 loss={{x}}; [ {{x}} = 1 -o -e go ] || cat {hold}",
+            cwd=self.dir)
+        controller.wait_output("trial 0 done")
+        self.gangway("sweep", "stop", "h")
+        self.assertEqual(controller.wait(), 130)
+        self.assert_idle()
+        states = [trial["state"] for trial in self.show("h")["trials"]]
+        self.assertEqual(states[0], "done")
+        self.assertIn("failed", states)
+        self.write("go", "")
+        self.assertIn("h: 8 trials", self.gangway("sweep", "resume", "h", timeout_s=60).stdout)
+        again = [trial["state"] for trial in self.show("h")["trials"]]
+        self.assertEqual(again[:len(states)], states)
+        self.assertEqual(set(again[len(states):]), {"done"})
+
+    def outcome(self, name):
+        return [(trial["number"], trial["state"], trial["value"], trial["params"])
+                for trial in self.show(name)["trials"]]
+
+    def test_killed_controller_loses_no_trial(self):
+        self.up("--slots", "2")
+        self.sweep("--name", "whole", "--trials", "30", "--search", "random", "--seed", "3")
+        wanted = self.outcome("whole")
+        words = ("sweep", "--name", "cut", "--param", "x=0..1", "--minimize", "loss", "--trials",
+                 "30", "--search", "random", "--seed", "3", "--continue", "--", *REPORT)
+        for trial in (3, 11, 19):
+            controller = self.start(e2e.BINARY, *words)
+            controller.wait_output(f"trial {trial} done")
+            controller.kill()
+        self.gangway(*words, timeout_s=100)
+        self.assertEqual(self.outcome("cut"), wanted)
+        starts = [job for job in self.gangway_json("jobs", "--all") if job["name"] == "cut"]
+        self.assertEqual(len(starts), 30)
+
+    def test_detached_sweep_runs_in_the_cluster(self):
+        self.up("--slots", "2")
+        self.assertEqual(self.sweep("--name", "d", "-d", "--trials", "4").stdout, "d\n")
+        self.gangway("wait", "d-controller", timeout_s=100)
+        self.assertEqual([trial["state"] for trial in self.show("d")["trials"]], ["done"] * 4)
+        self.assertIn("d: 4 of 4 trials", self.gangway("logs", "d-controller").stdout)
+
+    def test_bad_input_says_what_to_type(self):
+        for words, said in (
+                (["--param", "x=0..1", "--", "true"], "--minimize METRIC"),
+                (["--minimize", "loss", "--", "true"], "--param lr=log:1e-4..1e-1"),
+                (["--param", "x=0..1", "--minimize", "loss"], "-- COMMAND"),
+                (["--param", "x=0..1", "--minimize", "l", "--trials", "3", "--", "echo", "{y}"],
+                 "there is no parameter y"),
+                (["--param", "x=1..0", "--minimize", "l", "--trials", "3", "--", "true"], "x"),
+                (["--param", "x=0..1", "--minimize", "l", "--", "true"], "grid"),
+                (["--param", "x=0..1", "--minimize", "l", "--asha", "eta=1", "--trials", "3", "--",
+                  "true"], "eta"),
+                (["--param", "x=0..1", "--minimize", "l", "--asha", "foo=1", "--trials", "3", "--",
+                  "true"], "give eta=N"),
+                (["--param", "x=0..1", "--minimize", "l", "--target", "abc", "--", "true"],
+                 "give a number")):
+            with self.subTest(words=words):
+                self.assertIn(said, self.gangway("sweep", *words, rc=2).stderr)
 
 
 if __name__ == "__main__":

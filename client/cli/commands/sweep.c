@@ -106,9 +106,14 @@ static int print_result(const struct run *run, bool table)
         if (rc == 0)
             rc = gw_sweep_view_best(stdout, d, run->sweep, &error);
     }
-    if (rc == 0 && d->out)
+    const bool none = rc == GW_ENOENT;
+    if (none)
+        gw_cli_message("gangway: no trial has succeeded: `gangway logs %" PRIu64
+                       "` prints the output of trial 0",
+                       gw_sweep_count(run->sweep) ? gw_sweep_trial(run->sweep, 0)->job : 0);
+    if ((rc == 0 || none) && d->out)
         rc = write_csv(run, &error);
-    return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+    return rc < 0 && rc != GW_ENOENT ? gw_cli_error(&error) : none ? GW_EXIT_FAILED : GW_EXIT_OK;
 }
 
 /* Connects again if the scheduler was restarted, and goes on. */
@@ -196,7 +201,8 @@ static int run_here(struct run *run)
 static int submit_controller(struct run *run, struct gw_client *client, uint64_t *job,
                              struct gw_error *error)
 {
-    char self[PATH_MAX], annotation[GW_SWEEP_NAME_MAX + 32], **words = NULL, *cwd = NULL;
+    char self[PATH_MAX], annotation[GW_SWEEP_NAME_MAX + 32], name[GW_SWEEP_NAME_MAX + 16],
+        **words = NULL, *cwd = NULL;
     const ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
     size_t count = 0;
     if (bytes < 0)
@@ -219,13 +225,13 @@ static int submit_controller(struct run *run, struct gw_client *client, uint64_t
         memcpy(argv + 3, words, count * sizeof *argv);
     }
     (void)snprintf(annotation, sizeof annotation, "sweep.controller=%s", run->definition.name);
+    (void)snprintf(name, sizeof name, "%s-controller", run->definition.name);
     const gw_node node = gw_graph_command(graph, GW_COMMAND(.argv = argv, .cwd = cwd),
                                           GW_OPTIONS(.annotations = annotation));
-    rc = argv
-             ? gw_client_submit_many(
-                   client, graph, GW_SUBMIT_OPTIONS(.name = run->definition.name, .detached = true),
-                   &node, 1, &future, error)
-             : gw_error_set(error, GW_ENOMEM, "out of memory");
+    rc = argv ? gw_client_submit_many(client, graph,
+                                      GW_SUBMIT_OPTIONS(.name = name, .detached = true), &node, 1,
+                                      &future, error)
+              : gw_error_set(error, GW_ENOMEM, "out of memory");
     *job = rc == 0 ? gw_future_job(future) : 0;
     gw_future_release(future);
     gw_graph_free(graph);
@@ -453,6 +459,14 @@ static int run_stop(int argc, char **argv)
 }
 
 /* Runs a sweep of the cluster again. trials 0: as it was. */
+static bool again_json, again_quiet;
+
+#define AGAIN_OPTIONS                                                                              \
+    {"json", 0, GW_OPTION_FLAG, &again_json, NULL, "print JSON at the end"},                       \
+    {                                                                                              \
+        "quiet", 'q', GW_OPTION_FLAG, &again_quiet, NULL, "print only the result"                  \
+    }
+
 static int run_again(const struct gw_options *options, int argc, char **argv,
                      const uint32_t *trials)
 {
@@ -469,9 +483,14 @@ static int run_again(const struct gw_options *options, int argc, char **argv,
         run_deinit(&run);
         return GW_EXIT_USAGE;
     }
-    if (rc == 0 && *trials)
-        run.definition.trials = run.definition.search.trials = *trials;
+    if (rc == 0 && *trials && gw_sweep_definition_extend(&run.definition, *trials) < 0) {
+        gw_cli_message("gangway: out of memory");
+        run_deinit(&run);
+        return GW_EXIT_FAILED;
+    }
     run.definition.continues = true;
+    run.definition.json = again_json;
+    run.definition.quiet = again_quiet;
     const int exit_code = rc == 0 ? run_here(&run) : ended;
     run_deinit(&run);
     return exit_code;
@@ -479,7 +498,7 @@ static int run_again(const struct gw_options *options, int argc, char **argv,
 
 static int run_resume(int argc, char **argv)
 {
-    static const struct gw_option table[] = {{0}};
+    const struct gw_option table[] = {AGAIN_OPTIONS, {0}};
     static const uint32_t trials;
     const struct gw_options options = {
         .command = "sweep resume",
@@ -496,7 +515,9 @@ static int run_extend(int argc, char **argv)
 {
     static uint32_t trials;
     const struct gw_option table[] = {
-        {"trials", 0, GW_OPTION_COUNT, &trials, "N", "number of trials in all"}, {0}};
+        {"trials", 0, GW_OPTION_COUNT, &trials, "N", "number of trials in all"},
+        AGAIN_OPTIONS,
+        {0}};
     const struct gw_options options = {.command = "sweep extend",
                                        .arguments = "NAME",
                                        .summary = "Continue a sweep with more trials.",

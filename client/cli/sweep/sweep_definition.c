@@ -490,6 +490,39 @@ static json_t *lasting_words(const struct gw_sweep_definition *d)
     return words;
 }
 
+int gw_sweep_definition_extend(struct gw_sweep_definition *d, uint32_t trials)
+{
+    char number[16], **word = d->words;
+    (void)snprintf(number, sizeof number, "%" PRIu32, trials);
+    while (strcmp(*word, "--") != 0 && strncmp(*word, "--trials", 8) != 0)
+        word++;
+    size_t count = 0;
+    while (d->words[count])
+        count++;
+    char *text = NULL;
+    if (asprintf(&text, "--trials=%s", number) < 0)
+        return GW_ENOMEM;
+    if (strcmp(*word, "--") == 0) { /* it had no limit */
+        char **longer = calloc(count + 2, sizeof *longer);
+        if (!longer) {
+            free(text);
+            return GW_ENOMEM;
+        }
+        longer[0] = text;
+        memcpy(longer + 1, d->words, count * sizeof *longer);
+        free(d->words);
+        d->words = longer;
+    } else {
+        char **after = word + (strchr(*word, '=') ? 1 : 2);
+        for (char **old = word; old < after; old++)
+            free(*old);
+        *word = text;
+        memmove(word + 1, after, (size_t)(d->words + count + 1 - after) * sizeof *word);
+    }
+    d->trials = d->search.trials = trials;
+    return 0;
+}
+
 char *gw_sweep_definition_text(const struct gw_sweep_definition *d)
 {
     json_t *words = lasting_words(d);

@@ -40,6 +40,11 @@ void gw_sweep_definition_deinit(struct gw_sweep_definition *definition);
 int gw_sweep_definition_space(const struct gw_sweep_definition *definition, struct gw_space **space,
                               struct gw_error *error);
 
+/* gw_sweep_definition_extend changes the number of trials, also in the words. Returns 0 or
+ * GW_ENOMEM.
+ */
+int gw_sweep_definition_extend(struct gw_sweep_definition *definition, uint32_t trials);
+
 /* gw_sweep_definition_text returns the definition as JSON; the caller frees it. NULL: out of
  * memory. gw_sweep_definition_parse reads such a text: *words is NULL-terminated; the caller frees
  * it with gw_trial_template_free, and *cwd. GW_ECORRUPT: it is none. */

@@ -19,6 +19,7 @@ void gw_sweep_live_init(struct gw_sweep_live *live, const struct gw_sweep_defini
 {
     *live = (struct gw_sweep_live){.definition = definition,
                                    .terminal = gw_table_is_terminal(stderr),
+                                   .earlier = definition->continues,
                                    .began_ns = gw_clock_now_ns()};
 }
 
@@ -106,6 +107,8 @@ static void print_ends(struct gw_sweep_live *live, const struct gw_sweep *sweep)
         if (live->told[i] == state || trial->trial->state == GW_TRIAL_RUNNING)
             continue;
         live->told[i] = state;
+        if (live->earlier)
+            continue;
         gw_sweep_view_params(trial->trial->params, params, sizeof params);
         fprintf(stderr, "trial %" PRIu32 " %s", i, gw_sweep_view_states[trial->trial->state]);
         if (!isnan(trial->trial->value))
@@ -121,6 +124,9 @@ void gw_sweep_live_update(struct gw_sweep_live *live, const struct gw_sweep *swe
         return;
     if (!live->terminal) {
         print_ends(live, sweep);
+        if (live->earlier && gw_sweep_count(sweep) > 0)
+            gw_sweep_view_summary(stderr, live->definition, sweep);
+        live->earlier = false;
         return;
     }
     if (gw_clock_now_ns() - live->printed_ns < PRINT_AGAIN_MS * GW_NS_PER_MS)

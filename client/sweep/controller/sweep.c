@@ -480,7 +480,7 @@ static void cancel_all(struct gw_sweep *sweep)
 {
     const uint64_t deadline_ns = gw_clock_now_ns() + CANCEL_WAIT_S * GW_NS_PER_S;
     struct gw_sweep_state_trial **trial;
-    bool changed;
+    bool changed = false;
     GW_ARRAY_EACH (&sweep->state.trials, trial)
         if ((*trial)->live && (*trial)->shown.job)
             (void)gw_job_cancel(sweep->client, (*trial)->shown.job, false, NULL);
