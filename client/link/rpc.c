@@ -77,7 +77,7 @@ void gw_rpc_close(struct gw_rpc *call, struct gw_client *client)
 
 /* The fields that all kinds of answers have in common. */
 struct answer {
-    uint64_t request, number, offset, left_out;
+    uint64_t request, number, offset, left_out, time_ns;
     int code;
     const char *text;
     struct gw_bin body;
@@ -86,7 +86,6 @@ struct answer {
 
 static bool answer_of(const struct gw_message *message, struct answer *answer)
 {
-    *answer = (struct answer){0};
     switch (message->type) {
     case GW_MESSAGE_accepted:
         *answer =
@@ -124,6 +123,7 @@ static bool answer_of(const struct gw_message *message, struct answer *answer)
                                   .offset = message->log_data.offset,
                                   .body = message->log_data.data,
                                   .left_out = message->log_data.left_out,
+                                  .time_ns = message->log_data.time_ns,
                                   .end = message->log_data.end != 0};
         return true;
     case GW_MESSAGE_replicated:
@@ -171,6 +171,7 @@ bool gw_rpc_answer(struct gw_client *client, const struct gw_message *message, c
     call->known = message->type == GW_MESSAGE_accepted && message->accepted.known;
     call->offset = answer.offset;
     call->left_out = answer.left_out;
+    call->time_ns = answer.time_ns;
     call->end = answer.end;
     if (answer.code < 0)
         gw_error_set(&call->error, answer.code, "%s",

@@ -18,6 +18,7 @@ struct gw_rpc {
     uint64_t number;       /* accepted: job; object: bytes; log_data: attempt */
     uint64_t offset;       /* log_data */
     uint64_t left_out;     /* log_data */
+    uint64_t time_ns;      /* log_data */
     bool end;              /* log_data */
     bool known;            /* of accepted: the job was submitted before with the same key */
     uint8_t *body;         /* the bytes of the answer, owned; NULL if it has none */

@@ -4,6 +4,7 @@
 #include "graph/base/options_read.h"
 #include "graph/wire/codec.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +263,15 @@ int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int
     return rc;
 }
 
+/* Returns the size of the caller's chunk. A caller with an older header has a shorter request, and
+ * its chunk has no time. */
+static size_t chunk_bytes(const struct gw_log_request *request)
+{
+    return request->struct_size > offsetof(struct gw_log_request, since_ns)
+               ? sizeof(struct gw_log_chunk)
+               : offsetof(struct gw_log_chunk, time_ns);
+}
+
 int gw_job_log(struct gw_client *client, const struct gw_log_request *given,
                struct gw_log_chunk *chunk, struct gw_error *error)
 {
@@ -282,19 +292,23 @@ int gw_job_log(struct gw_client *client, const struct gw_log_request *given,
                      .bytes_max = LOG_BYTES_MAX,
                      .follow = request->follow,
                      .holds = request->holds,
-                     .after = request->attempt ? 0 : request->after},
+                     .after = request->attempt ? 0 : request->after,
+                     .times = request->times,
+                     .since_ns = request->since_ns},
     };
     rc = gw_session_ask(client, &call, &message, &message.log_read.request, UINT64_MAX, error);
     if (rc == 0) {
         struct gw_value *data = gw_bytes_copy(call.body, call.body_bytes);
         if (data) {
-            *chunk = (struct gw_log_chunk){.data = data,
-                                           .attempt = call.number,
-                                           .next_offset = call.offset + call.body_bytes,
-                                           .left_out = call.left_out,
-                                           .end = call.end};
-            (void)snprintf(chunk->note, sizeof chunk->note, "%.*s", GW_LOG_NOTE_MAX - 1,
+            struct gw_log_chunk full = {.data = data,
+                                        .attempt = call.number,
+                                        .next_offset = call.offset + call.body_bytes,
+                                        .left_out = call.left_out,
+                                        .time_ns = call.time_ns,
+                                        .end = call.end};
+            (void)snprintf(full.note, sizeof full.note, "%.*s", GW_LOG_NOTE_MAX - 1,
                            call.error.text);
+            memcpy(chunk, &full, chunk_bytes(given));
         } else {
             rc = gw_error_set(error, GW_ENOMEM, "out of memory");
         }

@@ -10,6 +10,7 @@
  * everything. */
 #include "worker/supervisor/capture.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 
@@ -119,6 +120,7 @@ int gw_capture_open(struct gw_capture *capture, const struct gw_capture_options 
     }
     capture->bytes_max = *options->path ? options->bytes_max : 0;
     capture->bytes_last = capture->hole_end = 0;
+    capture->times = (struct gw_output_times){0};
     capture->whole = capture->named = options->named;
     (void)snprintf(capture->path, sizeof capture->path, "%s", options->path);
     return 0;
@@ -285,11 +287,23 @@ static bool cut(struct gw_capture *capture, const struct stat *status)
     return grew;
 }
 
+/* Notes when the output was written. The file of a runner gets no times, because parts of it are
+ * moved to the files of tasks. */
+static void note_time(struct gw_capture *capture, const struct stat *status)
+{
+    if (!capture->named && status->st_size > 0 && *capture->path)
+        gw_output_times_add(&capture->times, capture->path, (uint64_t)status->st_size,
+                            (uint64_t)status->st_mtim.tv_sec * GW_NS_PER_S +
+                                (uint64_t)status->st_mtim.tv_nsec);
+}
+
 bool gw_capture_check(struct gw_capture *capture)
 {
     struct stat status;
-    return capture->fd >= 0 && capture->bytes_max && fstat(capture->fd, &status) == 0 &&
-           cut(capture, &status);
+    if (capture->fd < 0 || !capture->bytes_max || fstat(capture->fd, &status) < 0)
+        return false;
+    note_time(capture, &status);
+    return cut(capture, &status);
 }
 
 void gw_capture_close(struct gw_capture *capture)
@@ -303,6 +317,8 @@ void gw_capture_close(struct gw_capture *capture)
         close(capture->pipe);
     capture->pipe = -1;
     bool known = (capture->nameless || capture->bytes_max) && fstat(capture->fd, &status) == 0;
+    if (known)
+        note_time(capture, &status);
     if (known && capture->bytes_max && status.st_size)
         (void)cut(capture, &status);
     if (known && capture->nameless && status.st_size)

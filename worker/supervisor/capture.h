@@ -10,6 +10,8 @@
 #ifndef GW_SUPERVISOR_CAPTURE_H
 #define GW_SUPERVISOR_CAPTURE_H
 
+#include "graph/wire/output_times.h"
+
 #include <gangway/error.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -29,7 +31,8 @@ struct gw_capture {
     uint64_t read_bytes;   /* position of the reader; UINT64_MAX: no reader */
     uint64_t hole_end;     /* 0: no hole */
     uint64_t device;       /* device of the nameless file */
-    char path[PATH_MAX];   /* path of the last file opened */
+    struct gw_output_times times;
+    char path[PATH_MAX]; /* path of the last file opened */
 };
 
 #define GW_CAPTURE_CLOSED ((struct gw_capture){.fd = -1, .spare = -1, .pipe = -1, .child_fd = -1})
@@ -73,9 +76,10 @@ void gw_capture_name(struct gw_capture *capture);
  * its limit, and names the file if it is not empty. */
 void gw_capture_close(struct gw_capture *capture);
 
-/* gw_capture_check cuts the file if it is larger than its limit. It keeps the first and the last
- * half, or only the beginning. It never cuts what the reader of a held process has not read. It
- * returns true if the file grew since the last check. The caller should then check again soon. */
+/* gw_capture_check notes the time of new output, and cuts the file if it is larger than its limit.
+ * It keeps the first and the last half, or only the beginning. It never cuts what the reader of a
+ * held process has not read. It returns true if the file grew since the last check. The caller
+ * should then check again soon. */
 bool gw_capture_check(struct gw_capture *capture);
 
 #endif

@@ -5,7 +5,6 @@
 #include "client/cli/lib/selector.h"
 #include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
-#include "graph/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@ struct shown {
     struct gw_selector_scope scope;
     struct gw_option_texts where;
     const char *state;
-    uint64_t since_ns; /* submitted within this time; 0: at any time */
+    uint64_t since_ns; /* submitted since this time; 0: at any time */
     uint32_t limit;    /* UINT32_MAX: no limit */
     bool all, json, watch;
     char **jobs; /* NULL-terminated; empty: all jobs */
@@ -71,15 +70,14 @@ static int narrow(const struct shown *shown, struct gw_value **arguments, struct
 {
     struct gw_value *pairs = gw_dict();
     int rc = *arguments && pairs ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
-    const uint64_t now_ns = gw_clock_wall_ns();
     rc = rc == 0 ? read_where(&shown->where, pairs, error) : rc;
     int set = 0;
     if (rc == 0 && shown->where.count)
         set = gw_dict_set(*arguments, "where", gw_value_ref(pairs));
     if (rc == 0 && set == 0 && shown->state)
         set = gw_dict_set(*arguments, "state", gw_str(shown->state));
-    if (rc == 0 && set == 0 && shown->since_ns && shown->since_ns < now_ns)
-        set = gw_dict_set(*arguments, "since_ns", gw_i64((int64_t)(now_ns - shown->since_ns)));
+    if (rc == 0 && set == 0 && shown->since_ns)
+        set = gw_dict_set(*arguments, "since_ns", gw_i64((int64_t)shown->since_ns));
     if (rc == 0 && set == 0)
         set = gw_dict_set(*arguments, "count", gw_bool(true));
     gw_value_unref(pairs);
@@ -250,8 +248,9 @@ int gw_cli_jobs(int argc, char **argv)
         {"user", 'u', GW_OPTION_TEXT, &shown.scope.user, "USER", "show only this user's jobs"},
         {"all-users", 0, GW_OPTION_FLAG, &shown.scope.all_users, NULL,
          "names, last and all mean the jobs of all users"},
-        {"since", 0, GW_OPTION_DURATION, &shown.since_ns, "TIME",
-         "show only jobs submitted within this time: 2h, 1d"},
+        {"since", 0, GW_OPTION_SINCE, &shown.since_ns, "TIME",
+         "show only jobs submitted since this time: 2h\n"
+         "(ago), 2026-11-26T09:30"},
         {"where", 0, GW_OPTION_TEXTS, &shown.where, "NAME=VALUE",
          "show only jobs with this annotation; may be given\n"
          "several times"},

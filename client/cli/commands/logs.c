@@ -140,6 +140,12 @@ int gw_cli_logs(int argc, char **argv)
          "print only the last N lines of each stream (of\n"
          "each rank of a gang); with --follow, then new\n"
          "output (default: none: all lines)"},
+        {"since", 0, GW_OPTION_SINCE, &stream_options.since_ns, "TIME",
+         "print only output since this time: 10m (ago),\n"
+         "2026-11-26T09:30 (default: none)"},
+        {"timestamps", 0, GW_OPTION_FLAG, &stream_options.timestamps, NULL,
+         "print the time (UTC) before each line; - if it is\n"
+         "not known, as for the output of functions"},
         {"rank", 'r', GW_OPTION_I32, &stream_options.rank, "R", "print only this rank of a gang"},
         {"attempt", 0, GW_OPTION_U32, &attempt, "N",
          "print attempt 1, 2, ... (default: the latest)"},
@@ -173,12 +179,12 @@ int gw_cli_logs(int argc, char **argv)
     if (gw_selector_task_check(argv[first], &error) < 0 ||
         choose_rank(&stream_options.rank, &error) < 0)
         return gw_cli_error(&error);
-    if (folder && (follow || json || lines != UINT32_MAX)) {
-        gw_cli_message("gangway logs: --output cannot be combined with --follow, --tail or --json");
+    if (folder && (follow || json || lines != UINT32_MAX || stream_options.timestamps)) {
+        gw_cli_message("gangway logs: --output cannot be combined with --follow, --tail, --json or "
+                       "--timestamps");
         return GW_EXIT_USAGE;
     }
-    exit_code = gw_cli_open(&stream_options.client);
-    if (exit_code)
+    if ((exit_code = gw_cli_open(&stream_options.client)) != 0)
         return exit_code;
     stream_options.out = out || !err;
     stream_options.err = err || !out;

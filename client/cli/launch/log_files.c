@@ -77,7 +77,7 @@ static int write_rank(struct writer *writer, uint32_t rank, const char *folder,
     const struct gw_tail_options *options = writer->options;
     struct gw_log_request request =
         GW_INIT(gw_log_request, .job = options->job, .index = options->index,
-                .attempt = options->attempt, .rank = rank);
+                .attempt = options->attempt, .rank = rank, .since_ns = options->since_ns);
     int rc = make_folder(folder, error);
     for (request.stream = 1; rc == 0 && request.stream <= 2; request.stream++)
         if (request.stream == 1 ? options->out : options->err)

@@ -11,6 +11,7 @@
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/selector.h"
 #include "client/cli/lib/table.h"
+#include "client/cli/lib/units.h"
 #include "graph/wire/message.h"
 
 #include <jansson.h>
@@ -35,10 +36,12 @@ struct reader {
     struct output *output;
     uint32_t rank;
     bool err;
-    bool plain; /* the only reader: print bytes unchanged */
-    bool bar;   /* the last line ended with a carriage return and will be overwritten */
-    bool begun; /* its text is at the end of the last line of the stream */
-    char *line; /* incomplete line that is not printed yet */
+    bool plain;       /* the only reader: print bytes unchanged */
+    bool bar;         /* the last line ended with a carriage return and will be overwritten */
+    bool begun;       /* its text is at the end of the last line of the stream */
+    bool blind;       /* with --since: output without a time was printed */
+    uint64_t time_ns; /* when the line that is gathered was printed; 0: not known */
+    char *line;       /* incomplete line that is not printed yet */
     size_t line_bytes;
     pthread_t thread;
 };
@@ -76,6 +79,11 @@ static json_t *about(const struct reader *reader)
 static void print_json(const struct reader *reader, const char *line, size_t bytes)
 {
     json_t *object = about(reader);
+    char time[GW_UNITS_TIME_ROOM];
+    if (reader->time_ns)
+        gw_units_format_time(reader->time_ns, time);
+    if (reader->stream->options.timestamps)
+        json_object_set_new(object, "time", reader->time_ns ? json_string(time) : json_null());
     json_object_set_new(object, "text", gw_table_json_string(line, bytes));
     print_object(object);
 }
@@ -91,6 +99,18 @@ static void take_line(struct reader *reader)
     output->open = NULL;
 }
 
+/* Prints what is before each line: its time and its rank. */
+static void print_prefix(const struct reader *reader, FILE *out)
+{
+    char time[GW_UNITS_TIME_ROOM] = "-";
+    if (reader->time_ns)
+        gw_units_format_time(reader->time_ns, time);
+    if (reader->stream->options.timestamps)
+        fprintf(out, "%-24s ", time);
+    if (reader->stream->prefix)
+        fprintf(out, "[%u] ", reader->rank);
+}
+
 /* Prints text and its end: '\n', '\r', or 0 if the line is not complete. */
 static void print_text(struct reader *reader, const char *text, size_t bytes, char end)
 {
@@ -99,7 +119,7 @@ static void print_text(struct reader *reader, const char *text, size_t bytes, ch
     take_line(reader);
     const bool returned = reader->bar && bytes == 0 && end == '\n'; /* "\r\n" */
     if (!reader->begun && (bytes > 0 || end == '\n') && !returned)
-        fprintf(out, "[%u] ", reader->rank);
+        print_prefix(reader, out);
     fwrite(text, 1, bytes, out);
     if (bytes > 0) {
         reader->begun = true;
@@ -196,6 +216,21 @@ static void say_left_out(struct reader *reader, uint64_t bytes)
 /* -- Reading -------------------------------------------------------------------------------------
  */
 
+/* Stores the time of a chunk. Reports once that --since could not select output, because its time
+ * is not known. */
+static void note_time(struct reader *reader, const struct gw_log_chunk *chunk)
+{
+    const void *data;
+    size_t bytes = 0;
+    gw_value_get_bytes(chunk->data, &data, &bytes, NULL);
+    reader->time_ns = chunk->time_ns;
+    if (!reader->stream->options.since_ns || reader->time_ns || reader->blind || bytes == 0)
+        return;
+    reader->blind = true;
+    gw_cli_message("gangway: the times of this output are not known, so all of it is printed%s",
+                   reader->err ? " (standard error)" : "");
+}
+
 static int read_chunk(struct reader *reader, bool follow, struct gw_log_request *request,
                       struct gw_log_chunk *chunk, struct gw_error *error)
 {
@@ -206,7 +241,12 @@ static int read_chunk(struct reader *reader, bool follow, struct gw_log_request 
     request->stream = reader->err ? 2 : 1;
     request->follow = follow;
     request->holds = options->holds;
-    return gw_job_log(options->client, request, chunk, error);
+    request->since_ns = options->since_ns;
+    request->times = options->timestamps;
+    const int rc = gw_job_log(options->client, request, chunk, error);
+    if (rc == 0)
+        note_time(reader, chunk);
+    return rc;
 }
 
 /* After an error, informs the scheduler that this process reads no more output. Otherwise a task
@@ -386,6 +426,11 @@ static void read_tail(struct reader *reader, struct gw_log_request *request)
     }
     if (last.text.size > 0)
         last_trim(&last, lines);
+    if (reader->stream->options.timestamps) { /* read again, now with times */
+        request->offset -= last.text.size + last.left_out;
+        gw_buffer_deinit(&last.text);
+        return;
+    }
     const char *text = (const char *)last.text.data;
     const size_t first = last.left_out > 0 ? last.hole_at : 0;
     if (first > 0)
@@ -465,12 +510,13 @@ static int start(struct gw_tail *stream, uint32_t rank, bool err)
 {
     struct reader *reader = &stream->readers[stream->count];
     pthread_attr_t attr;
-    bool json = stream->options.json;
+    const struct gw_tail_options *options = &stream->options;
+    bool json = options->json;
     *reader = (struct reader){.stream = stream,
                               .output = &stream->outputs[err && !json],
                               .rank = rank,
                               .err = err,
-                              .plain = !stream->prefix && !json,
+                              .plain = !stream->prefix && !json && !options->timestamps,
                               .line = malloc(LINE_BYTES_MAX + 1)};
     if (!reader->line)
         return GW_ENOMEM;

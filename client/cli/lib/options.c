@@ -6,6 +6,7 @@
 #include "client/cli/lib/message.h"
 #include "client/cli/lib/synonym.h"
 #include "client/cli/lib/units.h"
+#include "graph/base/clock.h"
 #include "graph/wire/enums.h"
 
 #include <gangway/options.h>
@@ -184,6 +185,21 @@ static int store_size(const struct gw_options *options, const struct gw_option *
     return 0;
 }
 
+static int store_since(const struct gw_options *options, const struct gw_option *option,
+                       const char *text)
+{
+    const bool none = gw_units_is_none(text);
+    const int rc = none ? 0 : gw_units_parse_since(text, gw_clock_wall_ns(), option->into);
+    if (rc < 0)
+        return usage_error(options,
+                           "--%s %s: neither a duration like 90 (seconds) or 2h, nor a time like "
+                           "2026-11-26T09:30:00",
+                           option->name, text);
+    if (none)
+        *(uint64_t *)option->into = 0;
+    return 0;
+}
+
 static int store_count(const struct gw_options *options, const struct gw_option *option,
                        const char *text)
 {
@@ -253,6 +269,8 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     case GW_OPTION_TIMEOUT:
     case GW_OPTION_PATIENCE:
         return store_duration(options, option, text);
+    case GW_OPTION_SINCE:
+        return store_since(options, option, text);
     case GW_OPTION_SIZE:
     case GW_OPTION_CAP:
     case GW_OPTION_ROOM:

@@ -24,9 +24,11 @@ enum gw_option_kind {
     GW_OPTION_RETRIES,  /* uint32_t; `none`: GW_RETRIES_MAX, the most that the scheduler counts */
     GW_OPTION_I32,      /* int32_t */
     GW_OPTION_DURATION, /* uint64_t of nanoseconds: 90, 1h30m, 500ms; `none`: 0 */
-    GW_OPTION_DELAY,   /* uint64_t of nanoseconds; "0" is stored as 1 (at once), because 0 means not
-                          given; `none`: GW_UNITS_NONE */
-    GW_OPTION_TIMEOUT, /* uint64_t of nanoseconds; `none`: UINT64_MAX */
+    GW_OPTION_DELAY, /* uint64_t of nanoseconds; "0" is stored as 1 (at once), because 0 means not
+                        given; `none`: GW_UNITS_NONE */
+    GW_OPTION_SINCE, /* uint64_t: a point in time, in nanoseconds since 1970: 90 (seconds ago), 2h,
+                        2026-11-26T09:30:00 (local time; with Z at its end UTC); `none`: 0 */
+    GW_OPTION_TIMEOUT,  /* uint64_t of nanoseconds; `none`: UINT64_MAX */
     GW_OPTION_PATIENCE, /* uint64_t of nanoseconds; "0" and `none`: UINT64_MAX */
     GW_OPTION_SIZE,     /* uint64_t of bytes: 100, 64M, 1.5G; `none`: 0 */
     GW_OPTION_CAP,      /* uint64_t of bytes, at least 1; `none`: GW_UNITS_NONE; 0: not given */

@@ -96,15 +96,9 @@ const struct gw_synonym gw_synonym_jobs[] = {
     {NULL, 0, {NULL}, NULL, false},
 };
 
-#define NO_TIMES                                                                                   \
-    "the output is stored without times: --tail N prints the last lines, and `gangway events "     \
-    "JOB` shows when attempts began and ended"
-
 const struct gw_synonym gw_synonym_logs[] = {
     {"lines", 'n', {NULL}, "type --tail N", false},
-    {"since", 0, {NULL}, NO_TIMES, false},
-    {"until", 0, {NULL}, NO_TIMES, false},
-    {"timestamps", 't', {NULL}, NO_TIMES, false},
+    {"time", 't', {NULL}, "type --timestamps", false},
     {"previous", 'p', {NULL}, "type --attempt N", false},
     {"container", 'c', {NULL}, "type JOB/TASK for a task, --rank R for a rank", false},
     {NULL, 0, {NULL}, NULL, false},

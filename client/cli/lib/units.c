@@ -1,6 +1,8 @@
 /* Parses durations, sizes and lists of numbers, and formats sizes. */
 #include "client/cli/lib/units.h"
 
+#include "graph/base/clock.h"
+
 #include <ctype.h>
 #include <gangway/error.h>
 #include <math.h>
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 const char gw_units_help[] =
     "A TIME is 90 (seconds), 1h30m, 500ms, 1:30:00 (H:M:S), 90:00 (M:S) or 1-12:00\n"
@@ -109,6 +112,49 @@ int gw_units_parse_duration(const char *text, uint64_t *duration_ns)
         return GW_ELIMIT;
     *duration_ns = (uint64_t)llround(total);
     return 0;
+}
+
+/* Parses ".5". Returns what follows. */
+static const char *parse_fraction(const char *text, double *part)
+{
+    char *end;
+    *part = strtod(text, &end);
+    return end;
+}
+
+int gw_units_parse_since(const char *text, uint64_t now_ns, uint64_t *at_ns)
+{
+    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
+                                          "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d"};
+    uint64_t ago_ns;
+    if (gw_units_parse_duration(text, &ago_ns) == 0) {
+        *at_ns = ago_ns < now_ns ? now_ns - ago_ns : 1;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct tm at = {.tm_isdst = -1};
+        const char *end = strptime(text, formats[i], &at);
+        double part = 0; /* of a second */
+        if (end && *end == '.')
+            end = parse_fraction(end, &part);
+        const bool utc = end && strcmp(end, "Z") == 0;
+        if (!end || (*end && !utc))
+            continue;
+        const time_t seconds = utc ? timegm(&at) : mktime(&at);
+        *at_ns = seconds > 0 ? (uint64_t)seconds * GW_NS_PER_S + (uint64_t)llround(part * 1e9) : 1;
+        return 0;
+    }
+    return GW_EINVAL;
+}
+
+void gw_units_format_time(uint64_t at_ns, char text[static GW_UNITS_TIME_ROOM])
+{
+    const time_t seconds = (time_t)(at_ns / GW_NS_PER_S);
+    struct tm at;
+    size_t used =
+        gmtime_r(&seconds, &at) ? strftime(text, GW_UNITS_TIME_ROOM, "%Y-%m-%dT%H:%M:%S", &at) : 0;
+    (void)snprintf(text + used, GW_UNITS_TIME_ROOM - used, ".%03uZ",
+                   (unsigned)(at_ns / GW_NS_PER_MS % 1000));
 }
 
 int gw_units_parse_size(const char *text, uint64_t *bytes)

@@ -21,6 +21,15 @@ extern const char gw_units_help[];
  * GW_EINVAL, or GW_ELIMIT if it is longer than 104166d. */
 int gw_units_parse_duration(const char *text, uint64_t *duration_ns);
 
+/* gw_units_parse_since parses a point in time: a duration before now_ns, or a local time like
+ * "2026-11-26", "2026-11-26T09:30" or "2026-11-26 09:30:00.5"; with Z at its end it is UTC. The
+ * result is in nanoseconds since 1970. Returns 0 or GW_EINVAL. */
+int gw_units_parse_since(const char *text, uint64_t now_ns, uint64_t *at_ns);
+
+/* gw_units_format_time writes a point in time as "2026-11-26T09:30:00.123Z" (UTC). */
+enum { GW_UNITS_TIME_ROOM = 32 };
+void gw_units_format_time(uint64_t at_ns, char text[static GW_UNITS_TIME_ROOM]);
+
 /* gw_units_parse_size parses "100", "64K", "64M", "1.5G", "2T" (powers of 1024; B or iB may
  * follow). Returns 0, GW_EINVAL, or GW_ELIMIT if it is larger than 7993P. */
 int gw_units_parse_size(const char *text, uint64_t *bytes);

@@ -552,6 +552,9 @@ struct gw_log_request {
     uint64_t offset;
     bool follow;
     bool holds;
+    uint64_t since_ns; /* skip output that was printed before this time (wall clock, since 1970);
+                          0: none. Output whose time is not known is not skipped. */
+    bool times;        /* end the chunk where the time of the output changes */
 };
 #define GW_LOG_REQUEST(...) GW_POINTER(gw_log_request, __VA_ARGS__)
 enum { GW_LOG_NOTE_MAX = 512 };
@@ -563,6 +566,10 @@ struct gw_log_chunk {
     char note[GW_LOG_NOTE_MAX]; /* with `end`: why some output may be missing, or empty */
     uint64_t left_out; /* number of bytes that the task printed before this data and that were not
                           stored */
+    uint64_t time_ns;  /* when the data was printed (wall clock, since 1970): the worker looks ten
+                          times a second, or once a second while nothing is printed. Without `times`
+                          it is the time of the first byte. 0: not known. The times of commands are
+                          known, those of functions are not. */
 };
 GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                       struct gw_log_chunk *chunk, struct gw_error *error);

@@ -60,6 +60,37 @@ static void duration_parser_accepts_units_and_clock_times(void **state)
     assert_int_equal(gw_units_parse_duration("104166-16:00:00", &ns), GW_ELIMIT);
 }
 
+static void points_in_time_are_durations_before_now_or_dates(void **state)
+{
+    static const uint64_t now_ns = UINT64_C(1800000000) * GW_NS_PER_S;
+    static const struct {
+        const char *text;
+        uint64_t seconds; /* 0: refused */
+    } cases[] = {
+        {"90", 1799999910},
+        {"2h", 1799992800},
+        {"2026-11-26T09:30:05Z", 1795685405},
+        {"2026-11-26 09:30:04.9999999999Z", 1795685405},
+        {"2026-11-26 09:30Z", 1795685400},
+        {"2026-11-26Z", 1795651200},
+        {"2026-11-26T09:30:05", 1795685405}, /* local time, which is UTC here */
+        {"2026-11-26T09:30:05+01", 0},
+        {"yesterday", 0},
+        {"2026-13-01", 0},
+    };
+    uint64_t at_ns;
+    setenv("TZ", "UTC", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int rc = gw_units_parse_since(cases[i].text, now_ns, &at_ns);
+        assert_int_equal(rc, cases[i].seconds ? 0 : GW_EINVAL);
+        if (rc == 0)
+            assert_int_equal(at_ns, cases[i].seconds * GW_NS_PER_S);
+    }
+    char text[GW_UNITS_TIME_ROOM];
+    gw_units_format_time(UINT64_C(1795685405) * GW_NS_PER_S + 7 * GW_NS_PER_MS, text);
+    assert_string_equal(text, "2026-11-26T09:30:05.007Z");
+}
+
 static void size_parser_accepts_units_and_refuses_overflow(void **state)
 {
     static const char *const bad[] = {"", "M", "-1", "1X", "1MM", "1 M", "1iB"};
@@ -577,6 +608,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(duration_parser_accepts_units_and_clock_times),
+        cmocka_unit_test(points_in_time_are_durations_before_now_or_dates),
         cmocka_unit_test(size_parser_accepts_units_and_refuses_overflow),
         cmocka_unit_test(range_parser_accepts_lists_and_refuses_bad_syntax),
         cmocka_unit_test(every_kind_of_limit_accepts_none),

@@ -7,8 +7,10 @@
 #include "worker/net/parts/follow.h"
 
 #include "graph/base/array.h"
+#include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
+#include "graph/wire/output_times.h"
 #include "worker/store/log_segments.h"
 #include "worker/store/logfile.h"
 
@@ -67,6 +69,7 @@ void gw_follow_close(struct gw_follow *follow)
 struct part {
     char path[PATH_MAX];
     uint64_t begin, bytes; /* bytes UINT64_MAX: to the end of the file */
+    bool command;          /* a command that has not ended */
     bool captured;         /* the file is a runner's capture, described by `mark` */
     char mark[GW_NODE_PATH_MAX];
 };
@@ -126,6 +129,7 @@ static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read 
     else if (locate_captured(follow, request, &place, part))
         return true;
     part->begin = 0;
+    part->command = lives && place.kind == GW_SPEC_COMMAND;
     gw_node_output_path(options->log_dir, &place, extension, part->path);
     if (place.rank != GW_RANK_NONE || access(part->path, F_OK) == 0)
         return lives;
@@ -158,38 +162,81 @@ static int read_next(struct gw_follow *follow, const struct part *part, uint64_t
     return 0;
 }
 
+/* Looks up when the output was written. New output of a live command, which has no entry yet, was
+ * written at the latest when the file was. */
+static void find_times(const struct gw_msg_log_read *request, const struct part *part,
+                       struct gw_output_times_found *found)
+{
+    struct stat status;
+    *found = (struct gw_output_times_found){.end = UINT64_MAX};
+    if ((!request->times && !request->since_ns) || part->captured || part->bytes != UINT64_MAX)
+        return;
+    gw_output_times_find(part->path, request->offset, request->since_ns, found);
+    if ((part->command || found->known) && found->at_ns == 0 && stat(part->path, &status) == 0)
+        found->at_ns =
+            (uint64_t)status.st_mtim.tv_sec * GW_NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
+}
+
+/* An answer while it is made. */
+struct reply {
+    uint64_t total, offset, left_out, time_ns;
+    uint32_t bytes;
+    int rc;
+    struct gw_error error;
+};
+
+/* Reads what the answer has. */
+static void read_reply(struct gw_follow *follow, const struct gw_msg_log_read *request,
+                       const struct part *part, struct reply *reply)
+{
+    struct gw_output_times_found times;
+    uint64_t begin;
+    find_times(request, part, &times);
+    const uint64_t from = times.since > request->offset ? times.since : request->offset;
+    if (from > request->offset && request->times)
+        find_times(&(struct gw_msg_log_read){.offset = from, .times = 1}, part, &times);
+    reply->offset = from;
+    reply->time_ns = times.at_ns;
+    if (request->times && times.end - from < reply->bytes)
+        reply->bytes = (uint32_t)(times.end - from);
+    reply->rc =
+        read_next(follow, part, &reply->offset, &reply->bytes, &reply->total, &reply->error);
+    if (reply->rc == 0 && part->captured && !is_marked(part->mark, request, &begin)) {
+        /* The attempt ended meanwhile, so these bytes may belong to another one */
+        reply->offset = from;
+        reply->bytes = 0;
+    }
+    reply->left_out = reply->rc == 0 ? reply->offset - from : 0;
+    if (reply->left_out > 0 && request->times)
+        reply->bytes = 0; /* the time is that of the missing bytes */
+}
+
 /* Sends an answer. Returns false if there is nothing to send yet and the attempt is still alive. */
 static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *request)
 {
     struct part part;
     char note[GW_LOGFILE_FULL_BYTES] = "";
-    struct gw_error error = {0};
-    uint64_t total = 0, offset = request->offset, begin;
-    uint32_t bytes = request->bytes_max && request->bytes_max < DATA_BYTES_MAX ? request->bytes_max
-                                                                               : DATA_BYTES_MAX;
-    bool lives = locate(follow, request, &part);
-    int rc = read_next(follow, &part, &offset, &bytes, &total, &error);
-    if (rc == 0 && part.captured && !is_marked(part.mark, request, &begin)) {
-        /* The attempt ended meanwhile, so these bytes may belong to another one */
-        offset = request->offset;
-        bytes = 0;
-    }
-    const uint64_t left_out = rc == 0 ? offset - request->offset : 0;
-    if (rc == 0 && bytes == 0 && left_out == 0 && lives && request->follow)
+    struct reply reply = {.bytes = request->bytes_max && request->bytes_max < DATA_BYTES_MAX
+                                       ? request->bytes_max
+                                       : DATA_BYTES_MAX};
+    const bool lives = locate(follow, request, &part);
+    read_reply(follow, request, &part, &reply);
+    if (reply.rc == 0 && reply.bytes == 0 && reply.left_out == 0 && lives && request->follow)
         return false;
-    const bool end = rc < 0 || (!lives && offset + bytes >= total);
-    if (rc == 0 && (end || bytes == 0)) /* the reader has read everything */
+    const bool end = reply.rc < 0 || (!lives && reply.offset + reply.bytes >= reply.total);
+    if (reply.rc == 0 && (end || reply.bytes == 0)) /* the reader has read everything */
         (void)gw_logfile_full(part.path, note);
     struct gw_message message = {.type = GW_MESSAGE_log_data};
     message.log_data = (struct gw_msg_log_data){
         .request = request->request,
-        .code = rc,
-        .text = rc < 0 ? error.text : note,
+        .code = reply.rc,
+        .text = reply.rc < 0 ? reply.error.text : note,
         .attempt = request->attempt,
-        .offset = offset,
+        .offset = reply.offset,
         .end = end,
-        .data = {follow->data, rc < 0 ? 0 : bytes},
-        .left_out = left_out,
+        .data = {follow->data, reply.rc < 0 ? 0 : reply.bytes},
+        .left_out = reply.left_out,
+        .time_ns = reply.time_ns,
     };
     follow->options.send(&message, follow->options.arg);
     return true;
