@@ -193,6 +193,7 @@ static int run_row(struct run *run, uint32_t row, struct gw_error *error)
             .index = row,
             .actor = spec->actor ? run->client->inline_on : NULL,
             .makes_actor = spec->actor == GW_ACTOR_NEW,
+            .until_step = spec->options.until_step,
         };
         struct gw_inline_folder folder;
         rc = gw_inline_folder_open(spec->options.files, &folder, error);

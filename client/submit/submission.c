@@ -255,6 +255,8 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->resources = text(options->resources);
     spec->workers = text(options->workers);
     spec->annotations = text(options->annotations);
+    spec->metrics = text(options->metrics);
+    spec->until_step = options->until_step;
     spec->retries = options->retries;
     spec->backoff_ns = options->backoff_ns;
     spec->worker_losses_max = options->worker_losses_max;

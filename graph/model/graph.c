@@ -191,9 +191,10 @@ static int spec_of_call(struct gw_graph *graph, const struct gw_function *functi
     struct gw_graph_spec spec = {.kind = GW_SPEC_FUNCTION, .function = function};
     int rc = options ? gw_spec_set_options(&spec, options, &graph->error) : 0;
     const char *what = spec.options.name ? spec.options.name : function->name;
-    if (rc == 0 && spec.options.signal)
+    if (rc == 0 && (spec.options.signal || spec.options.metrics))
         rc = gw_error_set(&graph->error, GW_EINVAL,
-                          "the option `signal` can only be set for commands, not for functions");
+                          "the option `%s` can only be set for commands, not for functions",
+                          spec.options.signal ? "signal" : "metrics");
     if (rc == 0)
         rc = gw_options_check(&spec.options, what, &graph->error);
     if (rc == 0 && share_spec(graph, &spec, number) < 0)

@@ -40,6 +40,27 @@ static int check_texts(const struct gw_task_options *options, const char *what,
     return rc < 0 ? gw_error_set(error, rc, "%s: %s: %s", what, option, why.text) : 0;
 }
 
+/* Checks a list like "loss,accuracy". */
+static int check_metrics(const char *metrics, const char *what, struct gw_error *error)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "_-|";
+    uint32_t count = 0;
+    for (const char *at = metrics; at; count++) {
+        const size_t bytes = strspn(at, letters);
+        if (bytes == 0 || bytes >= GW_METRIC_NAME_BYTES || (at[bytes] && at[bytes] != ','))
+            return gw_error_set(error, GW_EINVAL,
+                                "%s: metrics: \"%.200s\": the name of a metric in the output has 1 "
+                                "to %d letters, digits or characters of _-|",
+                                what, at, GW_METRIC_NAME_BYTES - 1);
+        at = at[bytes] ? at + bytes + 1 : NULL;
+    }
+    if (count > GW_METRICS_READ_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s: %u metrics: at most %d are read from the output",
+                            what, count, GW_METRICS_READ_MAX);
+    return 0;
+}
+
 int gw_options_check_name(const char *name, const char *of, struct gw_error *error)
 {
     size_t bytes = name ? strlen(name) : 0;
@@ -118,5 +139,6 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
         return gw_error_set(error, GW_EINVAL, "%s: gpu.isolate is only for gangs", what);
     if (options->signal > GW_SIGNAL_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: there is no signal %u", what, options->signal);
-    return check_texts(options, what, error);
+    const int rc = check_metrics(options->metrics, what, error);
+    return rc < 0 ? rc : check_texts(options, what, error);
 }

@@ -71,7 +71,8 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           o->gang.min_ranks,
                           o->gang.full_size_timeout_ns,
                           o->gpu.unbound,
-                          o->signal};
+                          o->signal,
+                          o->until_step};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         hash = hash_number(hash, numbers[i]);
@@ -83,6 +84,7 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
     hash = hash_text(hash, o->resources);
     hash = hash_text(hash, o->workers);
     hash = hash_text(hash, o->annotations);
+    hash = hash_text(hash, o->metrics);
     return hash_text(hash, spec->cwd);
 }
 
@@ -123,6 +125,7 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->gpu.unbound == y->gpu.unbound && a->env_templates == b->env_templates &&
            a->held_output == b->held_output && a->input == b->input &&
            text_equal(x->resources, y->resources) && text_equal(x->workers, y->workers) &&
+           x->until_step == y->until_step && text_equal(x->metrics, y->metrics) &&
            text_equal(x->annotations, y->annotations) && texts_equal(x->files, y->files) &&
            texts_equal(a->argv, b->argv) && texts_equal(a->env, b->env) &&
            text_equal(a->cwd, b->cwd);
@@ -168,7 +171,8 @@ int gw_spec_copy(struct gw_arena *arena, const struct gw_graph_spec *spec,
         copy_text(arena, spec->cwd, &made.cwd) < 0 ||
         copy_text(arena, options->resources, &made.options.resources) < 0 ||
         copy_text(arena, options->workers, &made.options.workers) < 0 ||
-        copy_text(arena, options->annotations, &made.options.annotations) < 0)
+        copy_text(arena, options->annotations, &made.options.annotations) < 0 ||
+        copy_text(arena, options->metrics, &made.options.metrics) < 0)
         return GW_ENOMEM;
     *copy = made;
     return 0;

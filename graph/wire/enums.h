@@ -89,6 +89,10 @@ enum gw_kill_reason {
     GW_KILL_PREEMPT = 8, /* a gang that will continue later: its ranks may save their state */
 };
 
+/* Metrics that are read from the output of a command, and the longest name of a metric with its
+ * NUL. */
+enum { GW_METRICS_READ_MAX = 8, GW_METRIC_NAME_BYTES = 128 };
+
 /* Commands of `control`, and answers to reports. */
 enum gw_control { GW_CONTROL_CONTINUE, GW_CONTROL_PAUSE, GW_CONTROL_STOP };
 

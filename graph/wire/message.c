@@ -415,14 +415,14 @@ static int decode_envelope(struct gw_reader *reader, struct gw_message *message,
 
 /* Returns the minimum number of fields of a message from an older version. A hello of any version
  * is accepted, so that a peer with another version gets an error that says so. A spec of a detached
- * job that the scheduler stored earlier may lack uid, streams, job_key and parent. An `ended` of a
+ * job that the scheduler stored earlier may lack uid, streams and what follows. An `ended` of a
  * runner with the previous protocol lacks peer. A worker's `memory` may lack idle_bytes. */
 static uint32_t fields_min(uint32_t type, uint32_t count)
 {
     if (type == GW_MESSAGE_hello)
         return 5;
     if (type == GW_MESSAGE_spec)
-        return count - 4;
+        return count - 6;
     return type == GW_MESSAGE_memory || type == GW_MESSAGE_ended ? count - 1 : count;
 }
 

@@ -109,6 +109,10 @@ class Options(e2e.Case):
     def test_steps_of_any_rank_reset_the_inactivity_timeout(self):
         self.subject("steps")
 
+    def test_ranks_of_a_function_stop_at_the_step_of_the_option(self):
+        self.subject("until")
+        self.subject("until", env={"GANGWAY_INLINE": "1"})
+
     def test_inactivity_timeout_ends_a_silent_command(self):
         said = self.gangway("submit", "--inactivity-timeout", "200ms", "--", "sh", "-c",
                             "echo last words; exec tail -f /dev/null", rc=124)

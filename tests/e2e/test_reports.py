@@ -149,6 +149,13 @@ echo $answer $step
         self.assertEqual(answers[0][0], "stop")
         self.assertEqual(self.task(job)["metrics"], {"loss": 0})
 
+    def test_ranks_of_a_command_stop_at_the_step_of_the_option(self):
+        done = self.gangway("dispatch", "-n", "2", "--until-step", "3", "--", "sh", "-c",
+                            "for step in 1 2 3 4; do echo $step $(gangway report step=$step); done")
+        for rank in range(2):
+            self.assertEqual(re.findall(rf"\[{rank}\] (.*)", done.stdout),
+                             ["1 continue", "2 continue", "3 stop", "4 stop"])
+
     def test_a_task_that_is_told_to_end_is_answered_with_stop_or_pause(self):
         self.up("--slots", "2")
         program = self.write("ends.sh", 'trap "gangway report loss=2; exit 1" TERM\n'

@@ -80,6 +80,7 @@ static void rank_call_init(struct rank_call *rank_call, struct gang *gang, uint3
     rank_call->task.try_number = call->try_number;
     rank_call->task.actor = call->actor;
     rank_call->task.makes_actor = call->makes_actor;
+    rank_call->task.until_step = call->until_step;
     rank_call->task.rank = rank_call->task.local_rank = rank;
     rank_call->task.world = call->ranks ? call->ranks : 1;
 }

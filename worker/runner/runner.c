@@ -65,7 +65,6 @@ struct runner {
     struct gw_join join;
     uint64_t control_attempt;
     int control;
-    bool paused; /* the last answer of rank 0 was to pause */
 
     /* The task's client */
     /* Receives the answer to a task_link message; NULL: none is awaited */
@@ -375,10 +374,7 @@ static int runner_on_control(void *arg)
     struct runner *runner = arg;
     listen_ready(runner);
     int answer = runner->control_attempt == runner->attempt ? runner->control : GW_CONTINUE;
-    if (gw_term_told())
-        answer = GW_STOP;
-    runner->paused = answer == GW_PAUSE;
-    return answer;
+    return gw_term_told() ? GW_STOP : answer;
 }
 
 /* -- The task's client ---------------------------------------------------------------------------
@@ -546,7 +542,6 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     char head[HEAD_MAX];
     const struct gw_output_place place = place_of(runner, row, spec, head);
     gw_progress_begin(&runner->progress, row->attempt, row->rank, spec->inactivity_timeout_ns);
-    runner->paused = false;
     if (gang) {
         gw_output_redirect(&runner->output, &place);
         gw_join_say(&runner->join);
@@ -587,7 +582,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
         start_actor(runner, row, spec);
         return;
     }
-    if (runner->paused)
+    if (gang && task->rank == 0 && task->answered == GW_PAUSE)
         say_paused(runner);
     const bool cached = gw_batch_wants(runner->first);
     if (cached)
@@ -630,6 +625,7 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     struct gw_spec spec = {0};
     if (rc == 0)
         spec = *known; /* a copy, since messages are handled while a gang forms and in its steps */
+    task->until_step = spec.until_step;
     task->makes_actor = rc == 0 && spec.actor == GW_ACTOR_NEW;
     if (rc == 0 && spec.actor) /* the worker sends such tasks only to the right runner */
         task->actor = &runner->actor;

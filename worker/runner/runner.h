@@ -23,6 +23,7 @@ struct gw_runner_call {
     uint32_t index, try_number;
     struct gw_actor_instance *actor; /* the actor that it creates or is a call of; NULL: none */
     bool makes_actor;
+    uint64_t until_step; /* as in struct gw_task_options */
 };
 
 /* gw_runner_call executes a task on the calling thread, or the ranks of a gang on threads of their

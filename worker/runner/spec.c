@@ -41,6 +41,7 @@ int gw_specs_add(struct gw_specs *specs, const struct gw_msg_spec *message)
         .actor = message->actor,
         .output_bytes_max = message->output_bytes_max,
         .inactivity_timeout_ns = message->inactivity_timeout_ns,
+        .until_step = message->until_step,
         .shown = (message->streams & GW_STREAM_SHOWN) != 0,
         .function = gw_function_find(message->function),
         .name = strdup(message->function),

@@ -13,6 +13,7 @@ struct gw_spec {
     uint32_t ranks;
     uint64_t actor; /* as in the message */
     uint64_t output_bytes_max;
+    uint64_t until_step;                /* as in the message */
     uint64_t inactivity_timeout_ns;     /* inactivity timeout; 0: none */
     bool shown;                         /* the output of the tasks is sent to the client */
     const struct gw_function *function; /* NULL: this program has no such function */

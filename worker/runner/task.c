@@ -311,6 +311,8 @@ int gw_task_step(struct gw_task *task, int64_t step, const char *metric, double 
         if (rc < 0)
             return rc;
     }
+    if (task->until_step && step >= 0 && (uint64_t)step >= task->until_step)
+        command = GW_STOP; /* each rank knows it */
     task->answered = (int)command;
     return (int)command;
 }

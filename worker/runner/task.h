@@ -40,7 +40,8 @@ struct gw_task {
     const struct gw_task_hooks *hooks;
     struct gw_actor_instance *actor; /* the actor that it creates or is a call of; NULL: none */
     bool makes_actor;
-    int answered; /* last answer of gw_task_step */
+    uint64_t until_step; /* gw_task_step returns GW_STOP from this step on; 0: no such step */
+    int answered;        /* last answer of gw_task_step */
     struct gw_error error;
     struct gw_task_result result;
     /* In a gang: attempt is in the name of its checkpoint. checkpoint_from is the attempt whose

@@ -24,6 +24,8 @@ enum kind {
     DELAY,
     PATIENCE,
     SIZE,
+    STEP,
+    NAMES,
     FLAG,
     GPUS,
     SIGNAL,
@@ -46,6 +48,8 @@ static const struct key {
     {"max-preemptions", BUDGET, AT(preemptions_max)},
     {"time-limit", TIME, AT(time_limit_ns)},
     {"inactivity-timeout", TIME, AT(inactivity_timeout_ns)},
+    {"until-step", STEP, AT(until_step)},
+    {"metric", NAMES, AT(metrics)},
     {"hang-timeout", PATIENCE, AT(gang.hang_timeout_ns)},
     {"grace", DELAY, AT(grace_ns)},
     {"fail-grace", DELAY, AT(gang.fail_grace_ns)},
@@ -81,6 +85,8 @@ static const char *const takes_texts[] = {
     [DELAY] = "seconds, or a text like \"1h30m\", \"1:30:00\" or \"none\"",
     [PATIENCE] = "seconds, or a text like \"1h30m\", \"1:30:00\" or \"none\"",
     [SIZE] = "bytes, or a text like \"8G\"",
+    [STEP] = "a whole number",
+    [NAMES] = "a name, or a list of names",
     [FLAG] = "true or false",
     [GPUS] = "how many GPUs (2), a fraction of one (0.5), or \"any\"",
     [SIGNAL] = "a name (\"USR1\") or a number (10)",
@@ -257,6 +263,10 @@ static int set(struct gw_task_options *task, struct gw_bulk_texts *texts, const 
     case PATIENCE:
     case SIZE:
         return set_amount(at, key->kind, value);
+    case STEP:
+        return number_of(value, INT64_MAX, at);
+    case NAMES:
+        return set_list(at, texts, value, false);
     case FLAG:
         *(bool *)at = json_is_true(value);
         return json_is_boolean(value) ? 0 : GW_EINVAL;

@@ -18,7 +18,7 @@
 extern char **environ;
 
 enum {
-    START_ROWS_MAX = 24,
+    START_ROWS_MAX = 26,
     PLACE_ROWS_MAX = 16,
     GANG_ROWS_MAX = 16,
     MORE_ROWS_MAX = GANG_ROWS_MAX + 4,
@@ -264,6 +264,11 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"annotate", 0, GW_OPTION_TEXTS, &launch->annotations, "NAME=VALUE",
          "annotation for listings (`gangway jobs --where`);\n"
          "may be given several times"},
+        {"metric", 0, GW_OPTION_TEXTS, &launch->metrics, "NAME",
+         "report the numbers in its output after NAME=; may\n"
+         "be given several times (see gangway report)"},
+        {"until-step", 0, GW_OPTION_U64, &task->until_step, "N",
+         "answer reports of step N and later with `stop`"},
         {"grace", 0, GW_OPTION_DELAY, &task->grace_ns, "TIME",
          "time between SIGTERM and SIGKILL (default: 10s)"},
         {"signal", 0, GW_OPTION_TEXT, &launch->signal, "NAME",
@@ -491,6 +496,9 @@ static bool check(struct gw_launch_options *launch, const char *command)
     if (launch->annotations.count && !(launch->annotated = join(&launch->annotations)))
         return false;
     task->annotations = launch->annotated;
+    if (launch->metrics.count && !(launch->metric_names = join(&launch->metrics)))
+        return false;
+    task->metrics = launch->metric_names;
     task->files = launch->ship.items;
     return wrap_up(launch, command);
 }
@@ -534,6 +542,8 @@ void gw_launch_options_deinit(struct gw_launch_options *options)
 {
     free(options->env.items);
     free(options->annotations.items);
+    free(options->metrics.items);
+    free(options->metric_names);
     free(options->ship.items);
     free(options->annotated);
     gw_wrap_deinit(&options->wrap);

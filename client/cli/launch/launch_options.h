@@ -23,8 +23,9 @@ struct gw_launch_options {
     /* The following are the texts that were typed. */
     const char *gpus, *prefer, *signal, *prolog, *container, *runtime, *bind, *mpi;
     const char *in; /* "none", "-" or a file; NULL: not given */
-    struct gw_option_texts env, annotations, ship;
+    struct gw_option_texts env, annotations, metrics, ship;
     char *annotated;     /* annotations as one list; owned */
+    char *metric_names;  /* metrics as one list; owned */
     const char *key;     /* idempotency key of a detached job; NULL: none */
     struct gw_wrap wrap; /* the wrapped command; empty without a prolog and a container */
 };

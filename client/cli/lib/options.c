@@ -258,6 +258,11 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     case GW_OPTION_COUNT:
     case GW_OPTION_U32:
         return store_count(options, option, text);
+    case GW_OPTION_U64:
+        code = parse_integer(options, option, text, (const long long[]){0, INT64_MAX}, &number);
+        if (code == 0)
+            *(uint64_t *)option->into = (uint64_t)number;
+        return code;
     case GW_OPTION_I32:
         code = parse_integer(options, option, text, (const long long[]){INT32_MIN, INT32_MAX},
                              &number);

@@ -16,6 +16,7 @@ enum gw_option_kind {
     GW_OPTION_LIST,     /* const char *: a list of names with commas; may be given only once */
     GW_OPTION_TEXTS,    /* struct gw_option_texts; may be given several times */
     GW_OPTION_U32,      /* uint32_t */
+    GW_OPTION_U64,      /* uint64_t, at most INT64_MAX */
     GW_OPTION_COUNT,    /* uint32_t, at least 1; 0 means that the option was not given */
     GW_OPTION_LIMIT,    /* uint32_t, at least 1; `none`: GW_NONE; 0: not given */
     GW_OPTION_BUDGET,   /* uint32_t; "0" is stored as GW_NONE, because 0 means not given; `none`:

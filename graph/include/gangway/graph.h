@@ -122,12 +122,17 @@ struct gw_task_options {
                   caller; any other end affects all. A failure is not shared with later tasks. Not
                   allowed in detached jobs and ranges. Equal arguments of more than 64 KiB are not
                   recognised: share one gw_scatter */
-    uint32_t worker_losses_max;  /* number of further attempts after a worker was lost; 0: 9;
-                                    GW_NONE: no further attempt; GW_UNLIMITED: no limit */
-    uint32_t preemptions_max;    /* number of further attempts after gw_job_restart; 0: 100, which
-                                    is also the maximum; GW_NONE: no further attempt */
-    uint32_t signal;             /* number of the signal (for example SIGUSR1) that asks a command
-                                    and its descendants to end; 0: SIGTERM */
+    uint32_t worker_losses_max; /* number of further attempts after a worker was lost; 0: 9;
+                                   GW_NONE: no further attempt; GW_UNLIMITED: no limit */
+    uint32_t preemptions_max;   /* number of further attempts after gw_job_restart; 0: 100, which
+                                   is also the maximum; GW_NONE: no further attempt */
+    uint32_t signal;            /* number of the signal (for example SIGUSR1) that asks a command
+                                   and its descendants to end; 0: SIGTERM */
+    uint64_t until_step; /* gw_task_step returns GW_STOP at this step and at every later one, in all
+                            ranks, and reports of commands are answered with "stop"; 0: no such step
+                          */
+    const char *metrics; /* names of metrics, "loss,accuracy", at most 8: they are read from the
+                            standard output of a command (rank 0 of a gang); copied; see below */
     struct gw_gang_options gang; /* only for gangs: .gang = {.spread = true} */
     struct gw_gpu_options gpu;   /* .gpu = {.count = 1} */
 };
@@ -153,6 +158,13 @@ struct gw_task_options {
  * near its GPUs. It is bound to all CPUs of the worker if the driver does not report which CPUs are
  * near, if the worker may use none of the near ones, or with gpu.unbound. The process may change
  * its binding. */
+
+/* Metrics in the output of a command. A line like "epoch=3 loss=0.25" of its standard output
+ * reports each metric of `metrics` that it names: the name, "=" (blanks may surround it) and a
+ * number. A name consists of letters, digits, "_", "-" and "|". Other text in the line does not
+ * matter. "step=N" or "epoch=N" in the same line is the step; otherwise the step is the number of
+ * lines so far that report the metric. If a line names a metric several times, the last number
+ * counts. Output beyond output_bytes_max is not stored, and so not read. */
 
 /* Tasks without a slot. A task with `slots` GW_NONE is for work that mostly waits, such as a
  * program that submits other tasks and decides by their results. It starts at once on a worker that

@@ -52,6 +52,9 @@ void gw_task_report_on_reported(struct gw_node_core *core, const struct gw_event
 uint32_t gw_task_report_answer(const struct gw_process *process, int64_t step)
 {
     const struct gw_attempt *run = process ? process->queue.first : NULL;
+    const uint64_t until = run ? run->spec->message.until_step : 0;
+    if (until && step >= 0 && (uint64_t)step >= until)
+        return GW_CONTROL_STOP;
     if (run && run->state == GW_ATTEMPT_ENDING)
         return run->preempted ? GW_CONTROL_PAUSE : GW_CONTROL_STOP;
     if (run && run->gang && run->gang->control && step >= run->gang->control_from)

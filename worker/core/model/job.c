@@ -102,7 +102,8 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     size_t bytes = (size_t)message->program.size + message->argv.size + message->env.size +
                    message->epilog.size + message->files.size + text_bytes(message->function) +
                    text_bytes(message->cwd) + text_bytes(message->resources) +
-                   text_bytes(message->workers) + text_bytes(message->annotations);
+                   text_bytes(message->workers) + text_bytes(message->annotations) +
+                   text_bytes(message->metrics);
     uint8_t *at = spec->block = gw_core_alloc(bytes);
     spec->job = message->key;
     spec->serial = ++core->serial;
@@ -118,6 +119,7 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.resources = move_text(&at, message->resources);
     spec->message.workers = move_text(&at, message->workers);
     spec->message.annotations = move_text(&at, message->annotations);
+    spec->message.metrics = move_text(&at, message->metrics);
     spec->message.actor_name = spec->message.job_key =
         ""; /* no code of the worker reads these two */
     spec->slots = message->slots == GW_NONE ? 0 : message->slots ? message->slots : 1;
@@ -137,9 +139,9 @@ static bool same_spec(const struct gw_msg_spec *a, const struct gw_msg_spec *b)
            a->time_limit_ns == b->time_limit_ns && a->grace_ns == b->grace_ns &&
            a->fail_grace_ns == b->fail_grace_ns && a->output_bytes_max == b->output_bytes_max &&
            a->inactivity_timeout_ns == b->inactivity_timeout_ns && a->actor == b->actor &&
-           same_bin(a->files, b->files) && same_bin(a->program, b->program) &&
-           same_bin(a->argv, b->argv) && same_bin(a->env, b->env) &&
-           strcmp(a->function, b->function ? b->function : "") == 0 &&
+           a->until_step == b->until_step && same_bin(a->files, b->files) &&
+           same_bin(a->program, b->program) && same_bin(a->argv, b->argv) &&
+           same_bin(a->env, b->env) && strcmp(a->function, b->function ? b->function : "") == 0 &&
            strcmp(a->cwd, b->cwd ? b->cwd : "") == 0;
 }
 

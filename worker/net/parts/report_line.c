@@ -87,9 +87,9 @@ static int add_metric(struct gw_report_line *report, const char *name, const jso
                             "the most useful ones",
                             GW_REPORT_METRICS_MAX);
     const size_t length = strlen(name);
-    if (length == 0 || length >= GW_REPORT_NAME_BYTES)
+    if (length == 0 || length >= GW_METRIC_NAME_BYTES)
         return gw_error_set(error, GW_EINVAL, "the name of a metric must have 1 to %d bytes",
-                            GW_REPORT_NAME_BYTES - 1);
+                            GW_METRIC_NAME_BYTES - 1);
     for (const char *at = name; *at; at++)
         if (iscntrl((unsigned char)*at))
             return gw_error_set(error, GW_EINVAL,

@@ -2,6 +2,8 @@
 #ifndef GW_NET_REPORT_LINE_H
 #define GW_NET_REPORT_LINE_H
 
+#include "graph/wire/enums.h"
+
 #include <gangway/error.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +12,6 @@
 enum {
     GW_REPORT_LINE_BYTES = 4096, /* maximum length of a line, without its newline */
     GW_REPORT_METRICS_MAX = 8,   /* maximum number of metrics of a report */
-    GW_REPORT_NAME_BYTES = 128,  /* longest name of a metric, including its NUL */
 };
 
 struct gw_report_line {
@@ -18,7 +19,7 @@ struct gw_report_line {
     int64_t step;
     uint32_t count; /* number of metrics; may be 0 */
     struct {
-        char name[GW_REPORT_NAME_BYTES];
+        char name[GW_METRIC_NAME_BYTES];
         double value;
     } metrics[GW_REPORT_METRICS_MAX];
 };

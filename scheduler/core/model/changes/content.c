@@ -39,7 +39,8 @@ static void reserve_texts(struct gw_job *job, const struct gw_msg_spec *spec)
                    room(spec->env.size) + room(spec->epilog.size) + text_room(spec->cwd) +
                    text_room(spec->resources) + text_room(spec->workers) +
                    text_room(spec->annotations) + room(spec->files.size) +
-                   text_room(spec->actor_name) + text_room(spec->job_key);
+                   text_room(spec->actor_name) + text_room(spec->job_key) +
+                   text_room(spec->metrics);
     GW_MUST(gw_arena_reserve(&job->arena, bytes));
 }
 
@@ -83,6 +84,7 @@ void gw_sched_content_add_spec(struct gw_sched *sched, struct gw_job *job,
     spec.message.files = copy_bin(job, spec.message.files);
     spec.message.actor_name = copy_text(job, spec.message.actor_name);
     spec.message.job_key = copy_text(job, spec.message.job_key);
+    spec.message.metrics = copy_text(job, spec.message.metrics);
     struct gw_resource_class shape;
     GW_MUST(gw_sched_content_shape(message, &shape, NULL));
     spec.shape = gw_sched_queue_class_for(sched, &shape);

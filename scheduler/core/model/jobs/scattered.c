@@ -40,7 +40,8 @@ const struct gw_spec gw_sched_value_spec = {.message = {.kind = GW_SPEC_VALUE,
                                                         .annotations = "",
                                                         .files = {"", 0},
                                                         .actor_name = "",
-                                                        .job_key = ""}};
+                                                        .job_key = "",
+                                                        .metrics = ""}};
 
 void gw_sched_scattered_spec(struct gw_job *job)
 {

@@ -127,6 +127,39 @@ static int march(struct gw_task *task)
 }
 GW_TASK(march);
 
+/* Makes steps until it is told to stop, and returns the step. */
+static int count_steps(struct gw_task *task)
+{
+    int64_t step = 1;
+    int rc = GW_CONTINUE;
+    while ((rc = gw_task_step(task, step, "loss", 1.0 / (double)step)) == GW_CONTINUE)
+        step++;
+    return rc == GW_STOP ? gw_task_return(task, gw_i64(step)) : rc;
+}
+GW_TASK(count_steps);
+
+/* All ranks of a gang stop at the same step. */
+static void subject_until(void)
+{
+    struct gw_future *future;
+    struct gw_value *value;
+    int64_t step;
+    struct gw_graph *graph = gw_graph_new();
+    gw_node gang = gw_call(graph, count_steps, GW_GANG(.ranks = 2, .until_step = 4));
+    MUST(gw_client_submit(client, graph, gang, &future, &error));
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        MUST(gw_future_get(future, rank, &value, &error));
+        MUST(gw_value_get_i64(value, &step, &error));
+        assert(step == 4);
+        gw_value_unref(value);
+    }
+    gw_future_release(future);
+    gw_graph_free(graph);
+    assert(gw_submit(client, count_steps, GW_OPTIONS(.metrics = "loss"), GW_ARGS(), &future,
+                     &error) == GW_EINVAL);
+    assert(strstr(error.text, "only be set for commands"));
+}
+
 static void subject_steps(void)
 {
     struct gw_future *future;
@@ -188,7 +221,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } subjects[] = {
-        {"silence", subject_silence}, {"progress", subject_progress}, {"steps", subject_steps},
+        {"silence", subject_silence}, {"progress", subject_progress},
+        {"steps", subject_steps},     {"until", subject_until},
         {"tries", subject_tries},     {"slotless", subject_slotless},
     };
     assert(argc == 2);

@@ -42,6 +42,74 @@ static void command_gang_starts_with_its_environment(void **state)
     free_world(w);
 }
 
+static void report(struct world *w, uint64_t process, int64_t step)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_metric,
+        .metric = {.step = step, .name = "loss", .value = (double)process}};
+    raise_event(
+        w, (struct gw_event){.type = GW_EVENT_REPORTED, .number = process, .message = &message});
+}
+
+/* Two ranks run, as processes 1 and 2. */
+static struct world *world_with_ranks(struct gw_msg_spec spec)
+{
+    struct world *w = new_world(2);
+    spec.kind = GW_SPEC_COMMAND;
+    spec.ranks = 2;
+    send_spec(w, spec);
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    leased(w, 1);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang_start, .gang_start = {.attempt = 1}});
+    spawned(w, 1, 0, "");
+    spawned(w, 2, 0, "");
+    forget_sent(w);
+    return w;
+}
+
+static void reports_of_rank_0_are_passed_on(void **state)
+{
+    struct world *w = world_with_ranks((struct gw_msg_spec){0});
+    report(w, 2, 7);
+    assert_null(sent(w, GW_MESSAGE_metric, 0));
+    report(w, 1, 7);
+    const struct gw_msg_metric *metric = &must_send(w, GW_MESSAGE_metric)->metric;
+    assert_int_equal(metric->attempt, 1);
+    assert_int_equal(metric->rank, 0);
+    assert_int_equal(metric->step, 7);
+    assert_string_equal(metric->name, "loss");
+    report(w, 99, 7); /* no such process */
+    free_world(w);
+}
+
+static void ranks_get_a_control_at_the_first_step_that_none_has_reported(void **state)
+{
+    struct world *w = world_with_ranks((struct gw_msg_spec){0});
+    report(w, 1, 4);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_control, .control = {1, GW_CONTROL_STOP}});
+    report(w, 2, 4);
+    assert_int_equal(gw_node_core_answer(w->core, 2, 4), GW_CONTROL_CONTINUE);
+    for (uint64_t process = 1; process <= 2; process++) {
+        report(w, process, 5);
+        assert_int_equal(gw_node_core_answer(w->core, process, 5), GW_CONTROL_STOP);
+    }
+    free_world(w);
+}
+
+static void reports_are_answered_with_stop_from_a_step_on(void **state)
+{
+    struct world *w = world_with_ranks((struct gw_msg_spec){.until_step = 3});
+    for (uint64_t process = 1; process <= 2; process++)
+        for (int64_t step = -1; step <= 4; step++)
+            assert_int_equal(gw_node_core_answer(w->core, process, step),
+                             step >= 3 ? GW_CONTROL_STOP : GW_CONTROL_CONTINUE);
+    free_world(w);
+}
+
 /* Ranks of a gang of `world` commands run, and process 1 is detected as an MPI program. */
 static struct world *world_with_mpi(uint32_t world)
 {
@@ -201,6 +269,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(command_gang_starts_with_its_environment),
+        cmocka_unit_test(reports_of_rank_0_are_passed_on),
+        cmocka_unit_test(ranks_get_a_control_at_the_first_step_that_none_has_reported),
+        cmocka_unit_test(reports_are_answered_with_stop_from_a_step_on),
         cmocka_unit_test(mpi_program_with_several_ranks_is_refused),
         cmocka_unit_test(command_gang_gets_variables_of_known_launchers),
         cmocka_unit_test(command_ranks_exchange_their_rank_ports),
