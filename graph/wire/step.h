@@ -221,6 +221,7 @@ struct gw_effect {
                             into stderr_tail if that is empty. SEND of a `spawn` with an attempt in
                             `number` (rank: count), whose processes may act for that attempt: the
                             address of the cluster as the processes see it */
+    const char *metrics; /* SEND of a `spawn`: metrics to read in its output; NULL: none */
     const struct gw_stand *stands; /* SURVEY */
     uint32_t stand_count;
 };

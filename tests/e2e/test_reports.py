@@ -156,6 +156,45 @@ echo $answer $step
             self.assertEqual(re.findall(rf"\[{rank}\] (.*)", done.stdout),
                              ["1 continue", "2 continue", "3 stop", "4 stop"])
 
+    def test_metrics_are_read_from_the_output(self):
+        """Numbers in its lines, also in the last one, which has no newline. Progress bars end
+        their lines with a carriage return."""
+        self.up("--slots", "2")
+        printed, task = self.job("--metric", "loss", "--metric", "val-acc", "--", "printf",
+                                 r"epoch=1 loss=4 other=9\nval-acc = .5\r\nloss=nan\n"
+                                 r"loss=3 \rstep=9 loss=2.5e-1")
+        self.assertIn("other=9", printed)
+        self.assertEqual(task["metrics"], {"loss": 0.25, "val-acc": 0.5})
+        self.assertEqual(task["metric"]["step"], 9)
+        self.job("--metric", "loss", "--", "printf", r"loss=%s\n", "5", "4", "3")
+        self.assertEqual(self.task("job")["metric"]["step"], 3)  # the number of lines
+        said = self.gangway("submit", "--metric", "a b", "--", "true", rc=2).stderr
+        self.assertIn("the name of a metric in the output", said)
+
+    def test_printed_metrics_are_shown_while_the_task_runs(self):
+        self.up("--slots", "2")
+        fifo = self.fifo()
+        job = self.gangway("dispatch", "-d", "-n", "2", "--metric", "loss", "--", "sh", "-c",
+                           f"echo loss=$RANK; [ $RANK = 1 ] || cat {fifo}").stdout.strip()
+        self.wait_metric(job, "loss", 0)
+        with open(fifo, "w", encoding="utf-8") as f:
+            f.write("loss=5")
+        self.gangway("wait", job)
+        self.assertEqual(self.task(job)["metrics"], {"loss": 5})  # of rank 0
+
+    def test_metrics_are_read_from_much_output(self):
+        """Of output beyond 64 MiB, what is stored is read: the beginning and the end. Of a line of
+        10 MB, the beginning is."""
+        self.up("--slots", "2")
+        for script in ("head -c 40M /dev/zero", "yes 'step=1 loss=7' | head -c 40M",
+                       "yes 'step=1 loss=7' | head -c 100M",
+                       "printf loss=7; head -c 10M /dev/zero | tr '\\0' x"):
+            job = self.gangway("submit", "-d", "--metric", "loss", "--metric", "end", "--", "sh",
+                               "-c", f"echo loss=9; {script}; echo; echo step=3 end=1 loss=2")
+            job = job.stdout.strip()
+            self.gangway("wait", job)
+            self.assertEqual(self.task(job)["metrics"], {"loss": 2, "end": 1}, script)
+
     def test_a_task_that_is_told_to_end_is_answered_with_stop_or_pause(self):
         self.up("--slots", "2")
         program = self.write("ends.sh", 'trap "gangway report loss=2; exit 1" TERM\n'

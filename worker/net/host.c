@@ -23,6 +23,7 @@
 #include "worker/net/link/step.h"
 #include "worker/net/peers.h"
 #include "worker/net/tasks/held.h"
+#include "worker/net/tasks/metric_reader.h"
 #include "worker/net/tasks/report_socket.h"
 #include "worker/net/tasks/runners.h"
 #include "worker/net/tasks/supervisor.h"
@@ -368,7 +369,8 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     gw_orphaned_files_open(host);
     host->watches = gw_watches_new(host);
     uv_timer_t *timers[] = {&host->tick,        &host->lazy, &host->reconnect_timer,
-                            &host->hello_timer, &host->beat, &host->sweep_timer};
+                            &host->hello_timer, &host->beat, &host->sweep_timer,
+                            &host->metric_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         (void)uv_timer_init(loop, timers[i]);
         timers[i]->data = host;
@@ -411,6 +413,7 @@ static void host_exit(struct gw_host *host)
     uv_close((uv_handle_t *)&host->tick, NULL);
     uv_close((uv_handle_t *)&host->lazy, NULL);
     uv_close((uv_handle_t *)&host->sweep_timer, NULL);
+    uv_close((uv_handle_t *)&host->metric_timer, NULL);
     uv_close((uv_handle_t *)&host->reconnect_timer, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
     uv_close((uv_handle_t *)&host->beat, NULL);
@@ -437,6 +440,7 @@ void gw_host_free(struct gw_host *host)
     gw_map_deinit(&host->runners);
     gw_map_deinit(&host->held);
     gw_report_sockets_free(host);
+    gw_metric_readers_deinit(host);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);
     for (size_t i = host->pending_done; i < host->pending.count; i++) {

@@ -108,6 +108,8 @@ struct gw_process *gw_spawn_process(struct gw_node_core *core, struct gw_runner_
     }
     struct gw_effect *effect = gw_core_send(core, core->supervisor, GW_MESSAGE_spawn);
     effect->message.spawn = spawn;
+    if (!pool && (run->rank == 0 || run->rank == GW_RANK_NONE))
+        effect->metrics = run->spec->message.metrics;
     if (!pool && run->spec->speaks) {
         effect->number = run->attempt;
         effect->count = run->rank;

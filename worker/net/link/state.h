@@ -34,6 +34,7 @@ struct gw_transfers;
 struct gw_transfer;
 struct gw_host;
 struct gw_host_link;
+struct gw_metric_reader;
 struct gw_report_socket;
 struct gw_serve;
 struct gw_survey;
@@ -208,6 +209,8 @@ struct gw_host {
     struct gw_relays relays;
     struct gw_task_socket task_socket;
     struct gw_report_sockets report_sockets;
+    GW_ARRAY(struct gw_metric_reader *) metric_readers; /* see metric_reader.h */
+    uv_timer_t metric_timer;                            /* active while there are any */
     struct gw_host_reconnect reconnect;
 };
 

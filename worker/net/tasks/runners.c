@@ -14,6 +14,7 @@
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
 #include "worker/net/tasks/held.h"
+#include "worker/net/tasks/metric_reader.h"
 #include "worker/net/tasks/report_socket.h"
 #include "worker/net/tasks/task_socket.h"
 #include "worker/net/tasks/tunnels.h"
@@ -61,6 +62,7 @@ static void spawn_with_input(struct gw_host *host, const struct gw_message *mess
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0) {
         gw_report_sockets_give_back(host, message->spawn.process);
+        gw_metric_readers_end(host, message->spawn.process);
         spawn_failed(host, message->spawn.process, strerror(errno));
         return;
     }
@@ -116,6 +118,7 @@ static void spawn_command(struct gw_host *host, const struct gw_effect *effect)
     const char *lines[2];
     uint32_t count = 0;
     const char *path = gw_report_sockets_take(host, message.spawn.process);
+    gw_metric_readers_begin(host, message.spawn.process, message.spawn.out, effect->metrics);
     if (effect->number && gw_task_socket_introduce(host, effect, identity) == 0)
         lines[count++] = identity;
     if (path) {
@@ -281,6 +284,7 @@ const struct gw_message *gw_host_on_supervisor_message(struct gw_host *host,
     if (over) {
         gw_held_end(host, over);
         gw_report_sockets_give_back(host, over);
+        gw_metric_readers_end(host, over);
         mark(host, over, true, false);
     }
     return message;
