@@ -15,6 +15,7 @@
 #include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/model.h"
+#include "scheduler/core/requests/coordination/sync_request.h"
 #include "scheduler/core/requests/pending_request.h"
 #include "scheduler/core/requests/remote.h"
 #include "scheduler/core/send/notify.h"
@@ -274,5 +275,6 @@ void gw_sched_settle(struct gw_sched *sched)
              sched->doomed.count || sched->reopened.count || sched->unwanted.count ||
              sched->idle.count || sched->ending.count || sched->revisited.count ||
              sched->stubs.count || sched->ungated.count || sched->orphaned.count);
+    gw_sync_request_settle(sched);
     gw_sched_jobs_tidy(sched);
 }

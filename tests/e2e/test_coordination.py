@@ -30,6 +30,9 @@ class Coordination(e2e.Case):
     def test_variable_readers_get_the_latest_value_and_lease_numbers_grow(self):
         self.subject("news")
 
+    def test_names_of_a_job_are_its_own_and_end_with_it(self):
+        self.subject("scope")
+
     def test_misuse_of_sync_objects_is_refused(self):
         self.subject("wrong")
 

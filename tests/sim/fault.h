@@ -98,6 +98,7 @@
     X(LEFT, "task left what it had submitted")                                                     \
     X(LEASE, "lease taken")                                                                        \
     X(HOLDER_DEATH, "holder of a lease died")                                                      \
+    X(SCOPE_END, "event awaited that ended with its job")                                          \
     X(SYNC_TIMEOUT, "waited in vain")                                                              \
     X(GOT, "value taken from a queue")                                                             \
     X(SIGNALLED, "event awaited")                                                                  \

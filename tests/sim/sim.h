@@ -703,6 +703,7 @@ void sim_tunnel_closed(struct sim *sim, uint64_t peer);
 /* -- sync.c: semaphores, queues, variables, events */
 void sim_sync_act(struct sim *sim, struct client *client);
 void sim_sync_acquire(struct sim *sim, struct client *client);
+void sim_sync_signal(struct sim *sim, struct client *client);
 void sim_sync_release(struct sim *sim, struct client *client);
 void sim_sync_take(struct sim *sim, struct client *client, const struct gw_msg_synced *synced);
 void sim_sync_end(struct sim *sim, struct client *client);

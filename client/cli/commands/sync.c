@@ -433,7 +433,8 @@ static int run_list(int argc, char **argv)
     };
     const struct gw_listing_command listing = {
         .command = "sync list",
-        .summary = "List semaphores, locks, events, variables and queues.",
+        .summary = "List semaphores, locks, events, variables and queues. A name like 17/inbox\n"
+                   "belongs to job 17 and ends with it; a task of job 17 may write ./inbox.",
         .query = "sync",
         .columns = columns,
         .none = "no semaphores, locks, events, variables or queues",

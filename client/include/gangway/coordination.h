@@ -5,6 +5,11 @@
  * characters. Each kind has its own names. Any client may use the objects; a task uses them through
  * gw_task_client. While a task waits in one of these calls, it yields its slots to other tasks.
  *
+ * A name may belong to a job. "17/inbox" belongs to job 17 of this user (gw_future_job). Inside a
+ * task "./inbox" is the same name of the task's own job, so two jobs with the same program do not
+ * meet. Such an object ends with the job, with everything in it. GW_ENOENT: the job has ended or
+ * never existed. GW_EINVAL: "./" outside of a task.
+ *
  * A semaphore, a variable or a queue exists until gw_sync_delete (`gangway sync rm KIND NAME`)
  * or the end of the scheduler. A lock exists while a client holds it or waits for it. An event
  * exists while it is set or a client waits for it.
@@ -19,8 +24,8 @@
  * All calls are thread-safe and ask the scheduler once. A call with timeout_ns waits for at most
  * that time (0: only try; GW_FOREVER: no timeout) and then fails with GW_ETIMEDOUT. All calls can
  * fail with these errors: GW_EINVAL: malformed name; GW_ELIMIT: a limit is reached; GW_ECLOSED: the
- * connection has ended; GW_ECANCELLED: the object was deleted while the call waited; GW_ENOTSUP:
- * the program runs with GANGWAY_INLINE=1. */
+ * connection has ended; GW_ECANCELLED: the object was deleted, or ended with its job, while the
+ * call waited; GW_ENOTSUP: the program runs with GANGWAY_INLINE=1. */
 #ifndef GANGWAY_COORDINATION_H
 #define GANGWAY_COORDINATION_H
 

@@ -21,6 +21,7 @@
     X(orphaned, gw_peer)                                                                           \
     X(aging, uint64_t)                                                                             \
     X(revisited, uint64_t)                                                                         \
+    X(nameless, uint64_t)                                                                          \
     X(followed, uint64_t)                                                                          \
     X(frontiers, struct gw_worker *)
 

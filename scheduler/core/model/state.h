@@ -314,10 +314,10 @@ struct gw_job {
     uint32_t aliases;         /* number of rows whose result is another task's */
     GW_ARRAY(struct gw_place) places;
     uint32_t unfinished, done, failed, cancelled_tasks, placed, held;
-    uint32_t objects;          /* objects that exist */
-    uint32_t borrowers;        /* dependencies of its tasks on other jobs that may run again */
-    uint32_t needed;           /* uses of its results by unfinished tasks of other jobs */
-    uint32_t pending_requests; /* number of requests that wait for it */
+    uint32_t objects;   /* objects that exist */
+    uint32_t borrowers; /* dependencies of its tasks on other jobs that may run again */
+    uint32_t needed;    /* uses of its results by unfinished tasks of other jobs */
+    uint32_t pending_requests, sync_names; /* requests that wait for it; its sync objects */
     struct gw_failure *first_failure;
     struct gw_failure *cancelled_failure; /* shared by tasks that were cancelled before they ran */
     struct gw_range *range;               /* NULL: not a range */
@@ -742,9 +742,9 @@ struct gw_sched {
     GW_ARRAY(gw_peer) orphaned;            /* clients inside attempts that have ended */
     GW_ARRAY(uint64_t) aging;              /* ids of ended jobs of which something may be freed */
     GW_ARRAY(uint64_t) revisited;          /* ids of jobs whose pending requests may be answered */
+    GW_ARRAY(uint64_t) nameless;           /* ids of jobs whose sync objects end with them */
     GW_ARRAY(uint64_t) followed;           /* ids of jobs with pending requests that were placed */
-
-    GW_ARRAY(struct gw_delay) delays; /* a heap by due_ns */
+    GW_ARRAY(struct gw_delay) delays;      /* a heap by due_ns */
 
     struct gw_map pending_requests; /* relay -> struct gw_pending_request * */
     struct gw_map replicas;         /* index of a copying holder -> struct gw_replica * */

@@ -146,6 +146,8 @@ void sim_nested_told(struct sim *sim, struct client *client)
     if (client->alive && client->greeted && client->jobs.count == 0) {
         if (sim_chance(sim, 40))
             sim_sync_acquire(sim, client);
+        if (sim_chance(sim, 40))
+            sim_sync_signal(sim, client);
         struct sim_job *job = sim_job_make_inside(sim, client, client->work);
         sim_fault(sim, FAULT_INSIDE);
         while (job->sent < job->work.count)

@@ -18,7 +18,8 @@ static void ask(struct sim *sim, struct client *client, uint32_t kind, uint32_t 
     GW_MUST(gw_map_put(&client->syncing, message.sync.request, kind << 8 | verb));
     if (more.value.size == sizeof value)
         memcpy(&value, more.value.data, sizeof value);
-    sim_ledger_asked(sim, client, &message.sync, value);
+    if (!strchr(more.name, '/')) /* the ledger knows no events of jobs */
+        sim_ledger_asked(sim, client, &message.sync, value);
     sim_client_send(sim, client, &message);
 }
 
@@ -78,11 +79,19 @@ static void act_on_variable(struct sim *sim, struct client *client)
     ask(sim, client, GW_SYNC_VARIABLE, verbs[sim_below(sim, 3)], more);
 }
 
-static void act_on_event(struct sim *sim, struct client *client)
+/* Sets, clears or waits for an event, which may belong to a job. */
+void sim_sync_signal(struct sim *sim, struct client *client)
 {
     static const uint32_t verbs[] = {GW_SYNC_SET, GW_SYNC_CLEAR, GW_SYNC_WAIT, GW_SYNC_WAIT};
+    char name[32] = "event";
+    const struct sim_job *job =
+        client->jobs.count ? client->jobs.items[sim_below(sim, client->jobs.count)] : NULL;
+    if (client->work && sim_chance(sim, 50))
+        (void)snprintf(name, sizeof name, "./event");
+    else if (job && job->id && sim_chance(sim, 50))
+        (void)snprintf(name, sizeof name, "%llu/event", (unsigned long long)job->id);
     ask(sim, client, GW_SYNC_EVENT, verbs[sim_below(sim, 4)],
-        (struct gw_msg_sync){.name = "event", .timeout_ns = some_time(sim)});
+        (struct gw_msg_sync){.name = name, .timeout_ns = some_time(sim)});
 }
 
 void sim_sync_act(struct sim *sim, struct client *client)
@@ -97,7 +106,7 @@ void sim_sync_act(struct sim *sim, struct client *client)
     else if (what < 85)
         act_on_variable(sim, client);
     else if (what < 97)
-        act_on_event(sim, client);
+        sim_sync_signal(sim, client);
     else
         ask(sim, client, GW_SYNC_QUEUE, GW_SYNC_DELETE, (struct gw_msg_sync){.name = "queue"});
 }
@@ -161,7 +170,10 @@ void sim_sync_take(struct sim *sim, struct client *client, const struct gw_msg_s
     uint32_t kind = (uint32_t)what >> 8, verb = what & 0xff;
     bool waits = verb == GW_SYNC_ACQUIRE || verb == GW_SYNC_WAIT || verb == GW_SYNC_PUT ||
                  verb == GW_SYNC_GET;
-    bool deletable = kind == GW_SYNC_QUEUE;
+    /* An event may belong to a job that ends, or has ended. */
+    bool deletable = kind == GW_SYNC_QUEUE || kind == GW_SYNC_EVENT;
+    if (kind == GW_SYNC_EVENT && synced->code == GW_ECANCELLED)
+        sim_fault(sim, FAULT_SCOPE_END);
     if (synced->code == GW_ETIMEDOUT) {
         SIM_CHECK(sim, waits, "a time-out of what never waits");
         sim_fault(sim, FAULT_SYNC_TIMEOUT);

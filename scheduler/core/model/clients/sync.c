@@ -5,12 +5,19 @@
 #include "scheduler/core/model/clients/sync.h"
 
 #include "graph/base/heap.h"
+#include "scheduler/core/model/jobs/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_BYTES = GW_SYNC_NAME_BYTES_MAX + 32 };
+enum { KEY_BYTES = GW_SYNC_NAME_BYTES_MAX + 64 };
+
+uint64_t gw_sync_job_of(const char *name)
+{
+    const size_t digits = strspn(name, "0123456789");
+    return digits > 0 && name[digits] == '/' ? strtoull(name, NULL, 10) : 0;
+}
 
 static const char *key_of(char key[KEY_BYTES], uint32_t uid, uint32_t kind, const char *name)
 {
@@ -40,6 +47,9 @@ void gw_sched_sync_open(struct gw_sched *sched, uint32_t uid, uint32_t kind, uin
     sync->count = count;
     sync->name = strdup(name);
     GW_MUST_PTR(sync->name);
+    sync->job = gw_sync_job_of(name);
+    if (sync->job)
+        gw_sched_job_find(sched, sync->job)->sync_names++;
     sync->prev = sched->last_sync;
     *(sync->prev ? &sync->prev->next : &sched->first_sync) = sync;
     sched->last_sync = sync;
@@ -77,6 +87,9 @@ void gw_sched_sync_delete(struct gw_sched *sched, struct gw_sync *sync)
 {
     char key[KEY_BYTES];
     uint64_t names = 1;
+    struct gw_job *job = sync->job ? gw_sched_job_find(sched, sync->job) : NULL;
+    if (job)
+        job->sync_names--;
     (void)gw_strmap_remove(&sched->syncs, key_of(key, sync->uid, sync->kind, sync->name));
     (void)gw_map_get(&sched->sync_names, sync->uid, &names);
     if (names > 1)

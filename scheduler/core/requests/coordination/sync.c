@@ -7,6 +7,7 @@
 #include "scheduler/core/requests/coordination/sync.h"
 
 #include "graph/base/text.h"
+#include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/send/send.h"
 
 #include <assert.h>
@@ -214,6 +215,8 @@ struct gw_value *gw_sync_query(const struct gw_sched *sched)
             (void)snprintf(state, sizeof state, "%u of %u held", sync->held, sync->count);
         set(dict, "kind", gw_str(gw_sync_kinds[sync->kind]));
         set(dict, "name", gw_str(sync->name));
+        if (sync->job)
+            set(dict, "job", gw_i64((int64_t)sync->job));
         set(dict, "state", gw_str(state));
         struct gw_value *holders = describe_holders(sched, sync);
         if (gw_value_count(holders))
@@ -285,12 +288,25 @@ static void check_one(const struct gw_sched *sched, const struct gw_sync *sync)
     }
 }
 
+/* The objects of a job end with it, and the job counts them. */
+static void check_job(const struct gw_sched *sched, const struct gw_sync *sync)
+{
+    const struct gw_job *job = gw_sched_job_find(sched, sync->job);
+    uint32_t count = 0;
+    assert(job && job->state != GW_JOB_ENDED && job->uid == sync->uid);
+    for (const struct gw_sync *at = sched->first_sync; at; at = at->next)
+        count += at->job == sync->job;
+    assert(count == job->sync_names);
+}
+
 void gw_sync_check(const struct gw_sched *sched)
 {
     uint64_t bytes = 0;
     size_t count = 0;
     for (const struct gw_sync *sync = sched->first_sync; sync; sync = sync->next, count++) {
         check_one(sched, sync);
+        if (sync->job)
+            check_job(sched, sync);
         bytes += sync->bytes + sync->waiting_bytes;
     }
     assert(count == sched->syncs.count && bytes == sched->sync_bytes);

@@ -3,8 +3,11 @@
 #include "scheduler/core/requests/coordination/sync_request.h"
 
 #include "graph/base/text.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/requests/coordination/sync.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool name_is_well(const char *name)
@@ -59,6 +62,21 @@ void gw_sync_request_session_end(struct gw_sched *sched, struct gw_session *sess
     }
 }
 
+/* Deletes an object; its waiting requests fail with GW_ECANCELLED. */
+static void delete (struct gw_sched *sched, struct gw_sync *sync, const char *why)
+{
+    for (int put = 0; put < 2; put++)
+        while (sync->waiters[put].first) {
+            struct gw_sync_waiter *waiter = sync->waiters[put].first;
+            gw_sync_refuse(sched, waiter->session, waiter->request, GW_ECANCELLED, "%s %s %s",
+                           gw_sync_kinds[sync->kind], sync->name, why);
+            gw_sync_leave(sched, waiter);
+        }
+    while (sync->leases)
+        gw_sched_sync_return(sync, sync->leases->session, sync->leases->count);
+    gw_sched_sync_delete(sched, sync);
+}
+
 static void on_delete(struct gw_sched *sched, struct gw_session *session,
                       const struct gw_msg_sync *message)
 {
@@ -68,22 +86,64 @@ static void on_delete(struct gw_sched *sched, struct gw_session *session,
                        gw_sync_kinds[message->kind], message->name);
         return;
     }
-    for (int put = 0; put < 2; put++)
-        while (sync->waiters[put].first) {
-            struct gw_sync_waiter *waiter = sync->waiters[put].first;
-            gw_sync_refuse(sched, waiter->session, waiter->request, GW_ECANCELLED,
-                           "%s %s was deleted", gw_sync_kinds[sync->kind], sync->name);
-            gw_sync_leave(sched, waiter);
-        }
-    while (sync->leases)
-        gw_sched_sync_return(sync, sync->leases->session, sync->leases->count);
-    gw_sched_sync_delete(sched, sync);
+    delete (sched, sync, "was deleted");
     gw_sync_answer(sched, session, message->request, 0, (struct gw_bin){0});
+}
+
+/* -- Names of jobs ------------------------------------------------------------------------------
+ */
+
+enum { FULL_BYTES = GW_SYNC_NAME_BYTES_MAX + 32 };
+
+/* Writes the full name: "./inbox" becomes "17/inbox" in a task of job 17. Fails if the job
+ * to which the name belongs does not exist or has ended. */
+static int scope(const struct gw_sched *sched, const struct gw_session *session, const char *name,
+                 char full[FULL_BYTES], struct gw_error *error)
+{
+    const bool own = strncmp(name, "./", 2) == 0;
+    uint64_t id = gw_sync_job_of(name);
+    if (own && session->attempt == GW_NO_INDEX)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: only inside a task is ./ a job: give the number of the job, as in "
+                            "17%s",
+                            name, name + 1);
+    if (own)
+        id = sched->attempts.items[session->attempt].job->id;
+    (void)snprintf(full, FULL_BYTES, "%s", name);
+    if (id == 0)
+        return 0;
+    const char *rest = strchr(name, '/');
+    const struct gw_job *job = gw_sched_job_find(sched, id);
+    if (!job || job->uid != session->remote->uid || job->state == GW_JOB_ENDED)
+        return gw_error_set(
+            error, GW_ENOENT,
+            "%s belongs to job %llu, which has ended or never existed: a name of no "
+            "job does not begin with a number and a slash",
+            name, (unsigned long long)id);
+    if (!rest[1])
+        return gw_error_set(error, GW_EINVAL, "%s: a name is missing after the slash", name);
+    (void)snprintf(full, FULL_BYTES, "%llu%s", (unsigned long long)id, rest);
+    return 0;
+}
+
+void gw_sync_request_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->nameless.count; i++)
+        for (struct gw_sync *sync = sched->first_sync, *next; sync; sync = next) {
+            next = sync->next;
+            if (sync->job == sched->nameless.items[i])
+                delete (sched, sync, "has ended with its job");
+        }
+    gw_sched_noted_nameless(sched);
 }
 
 void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
                       const struct gw_msg_sync *message)
 {
+    struct gw_msg_sync full = *message;
+    char name[FULL_BYTES];
+    struct gw_error error;
+    int rc;
     static int (*const on[])(struct gw_sched * sched, struct gw_session * session,
                              const struct gw_msg_sync *message) = {
         [GW_SYNC_SEMAPHORE] = gw_sync_semaphore_on, [GW_SYNC_LOCK] = gw_sync_semaphore_on,
@@ -98,6 +158,8 @@ void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
         gw_sync_refuse(sched, session, request, GW_EINVAL,
                        "the name of a %s is 1 to %d bytes of UTF-8 without control characters",
                        gw_sync_kinds[message->kind], GW_SYNC_NAME_BYTES_MAX);
+    } else if ((rc = scope(sched, session, message->name, name, &error)) < 0) {
+        gw_sync_refuse(sched, session, request, rc, "%s", error.text);
     } else if (message->value.size > GW_SYNC_VALUE_BYTES) {
         gw_sync_refuse(sched, session, request, GW_ELIMIT,
                        "%s %s: the value has %u bytes, and the limit is %u: publish it under a "
@@ -109,9 +171,9 @@ void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
             sched, session, request, GW_ELIMIT,
             "variables and queues hold %d MiB, the limit: `gangway sync list` shows them",
             GW_SYNC_BYTES_MAX >> 20);
-    } else if (message->verb == GW_SYNC_DELETE) {
-        on_delete(sched, session, message);
-    } else if (on[message->kind](sched, session, message) < 0) {
+    } else if (full.name = name, message->verb == GW_SYNC_DELETE) {
+        on_delete(sched, session, &full);
+    } else if (on[message->kind](sched, session, &full) < 0) {
         gw_sync_refuse(sched, session, request, GW_EINVAL, "a %s has no verb %u",
                        gw_sync_kinds[message->kind], message->verb);
     }

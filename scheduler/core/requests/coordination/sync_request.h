@@ -8,6 +8,9 @@
 void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
                       const struct gw_msg_sync *message);
 
+/* gw_sync_request_settle deletes the objects of jobs that have ended (GW_NOTES: nameless). */
+void gw_sync_request_settle(struct gw_sched *sched);
+
 /* gw_sync_request_session_end ends all waits and leases of a session. */
 void gw_sync_request_session_end(struct gw_sched *sched, struct gw_session *session);
 

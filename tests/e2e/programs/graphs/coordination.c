@@ -54,6 +54,17 @@ static int raise_locked(struct gw_task *task)
 }
 GW_TASK(raise_locked);
 
+/* Returns the value that it takes from a queue of its own job. */
+static int take_own(struct gw_task *task)
+{
+    struct gw_error *why = gw_task_error(task);
+    struct gw_client *own = gw_task_client(task, why);
+    struct gw_value *value;
+    int rc = own ? gw_queue_get(own, "./box", UINT64_MAX, &value, why) : why->code;
+    return rc < 0 ? rc : gw_task_return(task, value);
+}
+GW_TASK(take_own);
+
 /* Increments it without a lock, by comparing versions. */
 static int raise_compared(struct gw_task *task)
 {
@@ -322,6 +333,39 @@ static void test_news(const char *fifo)
     }
 }
 
+static int put(uint64_t job, int64_t number)
+{
+    char name[32];
+    struct gw_value *value = gw_i64(number);
+    (void)snprintf(name, sizeof name, "%llu/box", (unsigned long long)job);
+    int rc = gw_queue_put(client, name, value, 0, &error);
+    gw_value_unref(value);
+    return rc;
+}
+
+/* Two jobs have a queue of the same name each. A queue ends with its job, also with values in it.
+ */
+static void test_scope(const char *fifo)
+{
+    struct gw_future *futures[3];
+    for (int i = 0; i < 2; i++)
+        MUST(gw_submit(client, take_own, NULL, GW_ARGS(), &futures[i], &error));
+    for (int i = 1; i >= 0; i--)
+        MUST(put(gw_future_job(futures[i]), 10 + i));
+    for (int i = 0; i < 2; i++)
+        assert(subject_i64(futures[i], 0) == 10 + i);
+    assert(put(gw_future_job(futures[0]), 1) == GW_ENOENT && strstr(error.text, "has ended"));
+    assert(put(12345, 1) == GW_ENOENT);
+    MUST(gw_submit(client, hang, NULL, GW_ARGS(gw_str(fifo)), &futures[2], &error));
+    subject_hear(fifo, NULL, 0);
+    MUST(put(gw_future_job(futures[2]), 1));
+    MUST(gw_future_cancel(futures[2], true, &error));
+    assert(gw_future_wait(futures[2], UINT64_MAX) == 0);
+    assert(gw_lock_acquire(client, "./own", 0, &error) == GW_EINVAL);
+    for (int i = 0; i < 3; i++)
+        gw_future_release(futures[i]);
+}
+
 static void test_wrong(const char *fifo)
 {
     char name[400];
@@ -402,7 +446,7 @@ int main(int argc, char **argv)
     static const struct subject list[] = {
         {"counter", test_counter}, {"queue", test_queue}, {"holders", test_holders},
         {"events", test_events},   {"wrong", test_wrong}, {"deleted", test_deleted},
-        {"waits", test_waits},     {"news", test_news},
+        {"waits", test_waits},     {"news", test_news},   {"scope", test_scope},
     };
     const struct subjects subjects = {
         .client = &client, .list = list, .count = sizeof list / sizeof *list};
