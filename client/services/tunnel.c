@@ -83,8 +83,12 @@ void gw_tunnel_on_message(struct gw_client *client, const struct gw_message *mes
 void gw_tunnel_fail_all(struct gw_client *client)
 {
     uint64_t id, value;
-    for (size_t at = 0; gw_map_next(&client->tunnels, &at, &id, &value); at = 0)
-        over((struct gw_tunnel *)(uintptr_t)value, client->down.code, client->down.text);
+    for (size_t at = 0; gw_map_next(&client->tunnels, &at, &id, &value); at = 0) {
+        struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
+        if (client->forked) /* a thread of the parent may wait there for ever */
+            pthread_cond_init(&tunnel->changed, NULL);
+        over(tunnel, client->down.code, client->down.text);
+    }
     gw_map_deinit(&client->tunnels);
 }
 

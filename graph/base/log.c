@@ -122,16 +122,36 @@ static void line_out(const char *line, size_t bytes)
  */
 
 static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER; /* held while the callback runs */
-static void (*print)(enum gw_log_level level, const char *text, void *arg);
-static void *print_arg;
-static _Atomic bool has_print;
 
-void gw_log_set(void (*to)(enum gw_log_level level, const char *text, void *arg), void *arg)
+/* callbacks[used] is in use; 0: there is none. gw_log_set writes 1 or 2, the one that is not used,
+ * and then uses it. So the one in use is complete, also in the child of a fork. */
+static struct {
+    void (*print)(enum gw_log_level level, const char *text, void *arg);
+    void *arg;
+} callbacks[3];
+static _Atomic unsigned used;
+
+/* In the child of a fork, the thread that held a lock does not exist. */
+static void after_fork_in_child(void)
 {
+    (void)pthread_mutex_init(&printing, NULL);
+    (void)pthread_mutex_init(&rolling, NULL);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+void gw_log_set(void (*print)(enum gw_log_level level, const char *text, void *arg), void *arg)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, watch_forks);
     (void)pthread_mutex_lock(&printing);
-    print = to;
-    print_arg = arg;
-    has_print = to != NULL;
+    const unsigned other = used == 1 ? 2 : 1;
+    callbacks[other].print = print;
+    callbacks[other].arg = arg;
+    used = print ? other : 0;
     (void)pthread_mutex_unlock(&printing);
 }
 
@@ -140,15 +160,15 @@ static bool GW_PRINTF(2, 0) passed_on(enum gw_log_level level, const char *forma
 {
     char text[LINE_BYTES_MAX];
     va_list copy;
-    if (!has_print)
+    if (!used)
         return false;
     va_copy(copy, args);
     (void)vsnprintf(text, sizeof text, format, copy);
     va_end(copy);
     (void)pthread_mutex_lock(&printing);
-    const bool there = print != NULL;
+    const bool there = used > 0;
     if (there)
-        print(level, text, print_arg);
+        callbacks[used].print(level, text, callbacks[used].arg);
     (void)pthread_mutex_unlock(&printing);
     return there;
 }

@@ -20,7 +20,8 @@ enum gw_log_level { GW_LOG_ERROR, GW_LOG_WARN, GW_LOG_INFO, GW_LOG_DEBUG };
  * one at a time. It must not call functions of this library, because locks are held.
  *
  * gw_log_set returns when the earlier callback runs no more. Any thread may call it, except in a
- * callback. */
+ * callback. The child of a fork has the same callback, also if it ran in another thread during the
+ * fork. */
 GW_API void gw_log_set(void (*print)(enum gw_log_level level, const char *text, void *arg),
                        void *arg);
 

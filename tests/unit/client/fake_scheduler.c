@@ -515,6 +515,18 @@ static bool on_message(struct gw_fake_scheduler *fake, const struct gw_message *
     case GW_MESSAGE_log_read:
         on_log_read(fake, &message->log_read);
         return true;
+    case GW_MESSAGE_tunnel_open:
+        put(fake,
+            &(struct gw_message){.type = GW_MESSAGE_tunnel_opened,
+                                 .tunnel_opened = {message->tunnel_open.request, 0, "", 1}},
+            -1);
+        return true;
+    case GW_MESSAGE_tunnel_data:
+        put(fake,
+            &(struct gw_message){.type = GW_MESSAGE_tunnel_data,
+                                 .tunnel_data = message->tunnel_data},
+            -1);
+        return true;
     default:
         return false;
     }

@@ -17,6 +17,8 @@
  *
  * A job that takes results of another connection is rejected with GW_ENOENT.
  *
+ * A tunnel returns what is written to it.
+ *
  * Queries: "echo" returns its arguments, "counts" a dict of the received messages: "releases",
  * "submits", "bytes" (of arguments), "programs", "blobs", "scatters". */
 #ifndef GW_TESTS_UNIT_FAKE_SCHEDULER_H

@@ -243,6 +243,48 @@ static void calls_of_a_forked_child_fail_and_leave_the_parent_alone(void **state
     gw_future_release(lasts);
 }
 
+static void *read_in_parent(void *tunnel)
+{
+    size_t bytes = 0;
+    char byte = 0;
+    (void)gw_tunnel_read(tunnel, &byte, 1, &bytes, NULL);
+    return (void *)(uintptr_t)(bytes == 1 && byte == 'x');
+}
+
+static void tunnel_closed_in_a_forked_child_stays_open_in_the_parent(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_tunnel *tunnel;
+    pthread_t thread;
+    void *well;
+    size_t bytes;
+    char byte;
+    int status;
+    assert_int_equal(
+        gw_tunnel_open(f->client, GW_TUNNEL_OPTIONS(.job = 1, .port = 80), &tunnel, &f->error), 0);
+    assert_int_equal(pthread_create(&thread, NULL, read_in_parent, tunnel), 0);
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            alarm(60);
+            CHILD_CHECK(gw_tunnel_read(tunnel, &byte, 1, &bytes, &f->error) == GW_ECLOSED);
+            CHILD_CHECK(strstr(f->error.text, "belongs to the parent of this process"));
+            CHILD_CHECK(gw_tunnel_write(tunnel, "y", 1, &f->error) == GW_ECLOSED);
+            CHILD_CHECK(gw_tunnel_end(tunnel, &f->error) == GW_ECLOSED);
+            gw_tunnel_close(tunnel);
+            gw_client_close(f->client);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(gw_tunnel_write(tunnel, "x", 1, &f->error), 0);
+    assert_int_equal(pthread_join(thread, &well), 0);
+    assert_non_null(well);
+    gw_tunnel_close(tunnel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +292,7 @@ int main(void)
         WITH_FAKE(uv_loop_drives_a_client_through_the_descriptor),
         WITH_FAKE(descriptor_is_readable_after_each_event_until_cleared),
         WITH_FAKE(calls_of_a_forked_child_fail_and_leave_the_parent_alone),
+        WITH_FAKE(tunnel_closed_in_a_forked_child_stays_open_in_the_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

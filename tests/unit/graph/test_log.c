@@ -5,10 +5,12 @@
 #include "graph/base/log.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LIMIT = 4096, LINES = 300, TEXT_BYTES = 1 << 16 };
@@ -148,6 +150,57 @@ static void callback_gets_messages_in_place_of_stderr(void **state)
     free(text);
 }
 
+/* Says that it runs, and ends when the other end of a pipe is closed. */
+struct held {
+    int runs[2], go_on[2];
+};
+
+static void print_held(enum gw_log_level level, const char *text, void *arg)
+{
+    const struct held *held = arg;
+    char byte = 'x';
+    (void)level;
+    if (strcmp(text, "held") == 0 && write(held->runs[1], &byte, 1) == 1)
+        (void)read(held->go_on[0], &byte, 1);
+}
+
+static void *log_held(void *arg)
+{
+    (void)arg;
+    gw_log_warn("held");
+    return NULL;
+}
+
+static void child_forked_during_a_callback_can_log(void **state)
+{
+    struct held held;
+    pthread_t thread;
+    char byte;
+    int status;
+    (void)state;
+    assert_int_equal(pipe(held.runs), 0);
+    assert_int_equal(pipe(held.go_on), 0);
+    gw_log_set(print_held, &held);
+    assert_int_equal(pthread_create(&thread, NULL, log_held, NULL), 0);
+    assert_int_equal(read(held.runs[0], &byte, 1), 1);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(60);
+        gw_log_warn("in the child");
+        gw_log_set(NULL, NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    close(held.go_on[1]);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    gw_log_set(NULL, NULL);
+    close(held.go_on[0]);
+    close(held.runs[0]);
+    close(held.runs[1]);
+}
+
 static void log_is_truncated_if_rotation_fails(void **state)
 {
     struct stat stats;
@@ -184,6 +237,7 @@ int main(void)
         TEST(full_log_file_is_rotated),
         TEST(other_writers_continue_in_the_new_log_file),
         TEST(callback_gets_messages_in_place_of_stderr),
+        TEST(child_forked_during_a_callback_can_log),
         TEST(log_is_truncated_if_rotation_fails),
         TEST(log_without_append_mode_is_not_rotated),
     };
