@@ -31,6 +31,7 @@ make                           |test |cmd:make                  |builds a new pr
 git                            |test |cmd:git                   |what --ship leaves out, in a test
 valgrind                       |test |cmd:valgrind              |counts instructions a task
 abigail-tools                  |all  |cmd:abidiff               |compares interfaces of the library
+doxygen                        |all  |cmd:doxygen               |pages of the C API
 clang-format-14                |tidy |format:                   |checks the format of the sources
 python3-torch                  |full |py:torch                  |a gang of PyTorch, in a test
 libtorch-dev                   |full |file:/usr/include/torch    |compiles Horovod, for a test
