@@ -27,6 +27,7 @@ static const struct gw_cli_command commands[] = {
     {"logs", "print a job's output", gw_cli_logs},
     {"wait", "wait for jobs to end", gw_cli_wait},
     {"cancel", "cancel jobs or a task", gw_cli_cancel},
+    {"rm", "remove ended jobs and their output", gw_cli_rm},
     {"retry", "run the failed tasks of jobs again", gw_cli_retry},
     {"restart", "end gangs and start them again from their checkpoints", gw_cli_restart},
     {"pause", "pause jobs: no task of them starts", gw_cli_pause},

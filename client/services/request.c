@@ -211,6 +211,11 @@ int gw_job_resume(struct gw_client *client, uint64_t job, struct gw_error *error
     return ask(client, job, GW_ASK_RESUME, error);
 }
 
+int gw_job_remove(struct gw_client *client, uint64_t job, struct gw_error *error)
+{
+    return ask(client, job, GW_ASK_REMOVE, error);
+}
+
 int gw_job_stop(struct gw_client *client, uint64_t job, struct gw_error *error)
 {
     return ask(client, job, GW_ASK_STOP, error);

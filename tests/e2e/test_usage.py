@@ -103,7 +103,8 @@ class Usage(e2e.Case):
             ("top", 0, "no unfinished jobs"),
             ("stats", 2, "`gangway top`"),
             ("inspect train", 2, "`gangway explain JOB`"),
-            ("rm train", 2, "`gangway data rm`"),
+            ("rm nobody", 2, "there is no job"),
+            ("remove train", 2, "`gangway rm JOB`"),
             ("cp train:file .", 2, "`gangway get JOB PATH`"),
             ("attach train", 2, "`gangway logs -f JOB`"),
             ("pull ubuntu", 2, "--container IMAGE"),
@@ -202,6 +203,7 @@ class Usage(e2e.Case):
             "cancel": (["--json"], [job, "97", "98"]), "retry": (None, ["97", "98"]),
             "restart": (None, ["97", "98"]), "pause": (["--now"], ["97", "98"]),
             "resume": (None, ["97", "98"]), "stop": (None, ["97", "98"]),
+            "rm": (None, ["97", "98"]),
             "explain": (["--json"], [job, "97"]), "events": (["--json"], ["97", "98"]),
             "graph": (["--limit", "3"], [job, nap]),
             "exec": (["--rank", "0"], ["nap", "echo", "{rank}"]),
@@ -281,8 +283,8 @@ class Usage(e2e.Case):
     def test_shell_completion_offers_commands_and_options(self):
         script = self.gangway("completion", "bash").stdout
         for line, wanted in (("gangway di", ["dispatch"]),
-                             ("gangway s", ["status", "submit", "stop", "sync",
-                                            "scheduler"]),
+                             ("gangway s", ["status", "submit", "sweep", "stop",
+                                            "sync", "scheduler"]),
                              ("gangway up --id", ["--idle-stop"]),
                              # whose help text contains another option
                              ("gangway submit --an", ["--annotate"]),

@@ -20,6 +20,7 @@ int gw_cli_report(int argc, char **argv);
 int gw_cli_restart(int argc, char **argv);
 int gw_cli_pause(int argc, char **argv);
 int gw_cli_resume(int argc, char **argv);
+int gw_cli_rm(int argc, char **argv);
 int gw_cli_stop(int argc, char **argv);
 int gw_cli_explain(int argc, char **argv);
 int gw_cli_graph(int argc, char **argv);

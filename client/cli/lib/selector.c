@@ -84,6 +84,8 @@ struct gw_value *gw_selector_arguments(const char *text, const struct gw_selecto
         rc = gw_dict_set(dict, "user", gw_str(scope->user));
     if (rc == 0 && scope && scope->all_users)
         rc = gw_dict_set(dict, "all_users", gw_bool(true));
+    if (rc == 0 && scope && scope->state && all)
+        rc = gw_dict_set(dict, "state", gw_str(scope->state));
     if (rc == 0 && scope && scope->unfinished && all)
         rc = gw_dict_set(dict, "unfinished", gw_bool(true));
     if (rc == 0)
@@ -580,6 +582,16 @@ static int run_each(const struct gw_selector_command *command, struct gw_client 
     return exit_code;
 }
 
+/* Refuses --state with anything else than "all": it could be taken for a filter of the others. */
+static int check_state(const struct gw_selector_scope *scope, char **texts, struct gw_error *error)
+{
+    for (; *texts && scope->state; texts++)
+        if (strcmp(*texts, "all") != 0)
+            return gw_error_set(error, GW_EINVAL, "--state goes only with all, and not with %s",
+                                *texts);
+    return 0;
+}
+
 int gw_selector_run(const struct gw_selector_command *command, int argc, char **argv)
 {
     struct gw_selector_scope scope = {.unfinished = command->unfinished};
@@ -587,6 +599,8 @@ int gw_selector_run(const struct gw_selector_command *command, int argc, char **
         GW_OPTION_TABLE((void *)(uintptr_t)
                             command->options.table), /* the cast is safe: the table is only read */
         GW_SELECTOR_OPTIONS(&scope),
+        {command->state ? "state" : NULL, 's', GW_OPTION_TEXT, &scope.state, "STATE",
+         "all means only jobs in this state, like failed"},
         {0},
     };
     struct gw_options options = command->options;
@@ -604,8 +618,10 @@ int gw_selector_run(const struct gw_selector_command *command, int argc, char **
         if ((is_task(command, argv[i]) ? gw_selector_task_check : gw_selector_check)(argv[i],
                                                                                      &error) < 0)
             return gw_cli_error(&error);
-    if (gw_selector_scope_check(&scope, &error) < 0)
+    if (gw_selector_scope_check(&scope, &error) < 0 ||
+        check_state(&scope, argv + first, &error) < 0)
         return gw_cli_error(&error);
+    scope.state = scope.state ? scope.state : command->state;
     exit_code = gw_cli_open(&client);
     if (exit_code)
         return exit_code;

@@ -25,6 +25,7 @@ struct gw_selector {
  * "all" means only unfinished jobs. user: a name or a number; NULL: the calling user. */
 struct gw_selector_scope {
     const char *user;
+    const char *state; /* "all" means only the jobs in this state; NULL: in any */
     bool all_users, unfinished;
 };
 
@@ -92,8 +93,10 @@ struct gw_selector_command {
     struct gw_options options; /* the arguments of the command, and their number; gw_selector_run
                                   sets both fields */
     bool unfinished;           /* "all" selects only unfinished jobs */
-    bool by_number;            /* process the jobs of all arguments in the order of their numbers */
-    bool at_once;              /* process many jobs in parallel on threads, in any order */
+    const char *state; /* "all" selects only the jobs in this state, unless the option --state
+                          names another one; NULL: no such option */
+    bool by_number;    /* process the jobs of all arguments in the order of their numbers */
+    bool at_once;      /* process many jobs in parallel on threads, in any order */
     int (*each)(struct gw_client *client, const struct gw_selected *job, void *arg);
     int (*task)(struct gw_client *client, const struct gw_selected_task *task,
                 void *arg); /* called if an argument is a task; NULL: only jobs are allowed */

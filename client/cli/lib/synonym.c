@@ -118,8 +118,8 @@ const struct gw_synonym gw_synonym_logs[] = {
 #define CANCEL "`gangway cancel JOB` ends jobs"
 #define TOP "`gangway top` shows the cluster and its jobs live"
 #define REMOVALS                                                                                   \
-    "`gangway data rm`, `actor rm` and `sync rm` remove what has a name, `gangway cancel JOB` "    \
-    "ends a job"
+    "`gangway rm JOB` removes an ended job, `gangway data rm`, `actor rm` and `sync rm` remove "   \
+    "what has a name, `gangway cancel JOB` ends a job"
 #define WORKERS "`gangway worker list` lists workers and their hosts"
 
 static const struct {
@@ -192,7 +192,6 @@ static const struct {
     {"scancel", CANCEL},
     {"qdel", CANCEL},
     {"kill", CANCEL},
-    {"rm", REMOVALS},
     {"remove", REMOVALS},
     {"delete", CANCEL},
     {"log", "`gangway logs JOB` prints what a job wrote"},

@@ -519,6 +519,11 @@ GW_API int gw_job_pause(struct gw_client *client, uint64_t job, bool now, struct
 GW_API int gw_job_resume(struct gw_client *client, uint64_t job, struct gw_error *error);
 GW_API int gw_job_stop(struct gw_client *client, uint64_t job, struct gw_error *error);
 
+/* gw_job_remove removes an ended job: its record, and its output on all hosts. Afterwards the
+ * cluster does not know the job. GW_EINVAL: the job has not ended, or a client, another job or the
+ * job that submitted it may still need its results. */
+GW_API int gw_job_remove(struct gw_client *client, uint64_t job, struct gw_error *error);
+
 /* gw_gpu_drain places no more work on a GPU. uuid is the UUID in the answer of the query "gpus";
  * the UUID of a whole GPU drains all its instances. Running work goes on. The GPU stays drained
  * when its worker or the scheduler restarts. A worker drains a GPU in the same way after a GPU

@@ -7,6 +7,7 @@
 #include "scheduler/core/lifecycle/gang_control.h"
 
 #include "scheduler/core/lifecycle/gang_end.h"
+#include "scheduler/core/lifecycle/job.h"
 #include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/notify.h"
@@ -224,8 +225,12 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
     struct gw_error error = {0};
     char by[GW_REMOTE_WHO_MAX];
     (void)gw_sched_access_who(session->remote, by);
-    if (gw_sched_access_job(job, ask->job, gw_sched_access_uid(session->remote, job), &error) == 0)
+    if (gw_sched_access_job(job, ask->job, gw_sched_access_uid(session->remote, job), &error) < 0)
+        ; /* refused */
+    else if (ask->verb != GW_ASK_REMOVE)
         (void)ask_job(sched, job, ask->verb, by, &error);
+    else if (gw_sched_job_remove(sched, job, &error) == 0)
+        job = NULL; /* freed */
     gw_sched_notify_request(sched, session->remote, job,
                             &(struct gw_acknowledgement){.request = ask->request}, &error);
 }

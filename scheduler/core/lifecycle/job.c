@@ -46,6 +46,57 @@ static bool may_forget(const struct gw_job *job)
            (job->detached || (job->objects == 0 && !is_its_clients(job)));
 }
 
+/* Forgets a job, which is freed. */
+static void forget(struct gw_sched *sched, struct gw_job *job)
+{
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (job->tasks.object[row] != GW_NO_INDEX)
+            gw_sched_outbox_release_task(sched, job, row);
+    if (!job->compacted)
+        tell_forget(sched, job);
+    GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
+}
+
+/* Tells all workers to remove the files of a forgotten job. A worker that is not connected asks
+ * when it comes back. */
+static void tell_unknown(struct gw_sched *sched, uint64_t job)
+{
+    uint64_t *unknown = gw_arena_alloc(&sched->step.effects->arena, sizeof *unknown);
+    GW_MUST_PTR(unknown);
+    *unknown = job;
+    for (size_t slot = 0; slot < sched->workers.count; slot++) {
+        const struct gw_worker *worker = sched->workers.items[slot];
+        if (worker && worker->state != GW_WORKER_LOST)
+            gw_sched_send(sched, worker->remote, GW_MESSAGE_orphaned_files)->orphaned_files.job =
+                (struct gw_col64){unknown, 1};
+    }
+}
+
+int gw_sched_job_remove(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
+{
+    const unsigned long long id = job->id, parent = job->parent;
+    const struct gw_job *above = parent ? gw_sched_job_find(sched, parent) : NULL;
+    if (!gw_sched_job_shown_ended(sched, job))
+        return gw_error_set(error, GW_EINVAL,
+                            "job %llu has not ended and cannot be removed: `gangway cancel %llu` "
+                            "ends it",
+                            id, id);
+    if (above && above->state != GW_JOB_ENDED)
+        return gw_error_set(error, GW_EINVAL,
+                            "job %llu cannot be removed yet: job %llu, which submitted it, has not "
+                            "ended",
+                            id, parent);
+    if (job->retained || gw_sched_job_is_value(job) || !may_forget(job))
+        return gw_error_set(error, GW_EINVAL,
+                            "job %llu cannot be removed yet: a client or another job still uses "
+                            "its results",
+                            id);
+    forget(sched, job);
+    tell_unknown(sched, id);
+    return 0;
+}
+
 void gw_sched_jobs_tidy(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->aging.count; i++) {
@@ -67,15 +118,8 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
            (sched->ended.count > sched->options.history_jobs ||
             sched->ended.tasks > GW_HISTORY_TASKS_MAX)) {
         struct gw_job *next = job->ended_next;
-        if (may_forget(job) && gw_sched_job_shown_ended(sched, job)) {
-            for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
-                 row = gw_sched_row_next(job, row + 1))
-                if (job->tasks.object[row] != GW_NO_INDEX)
-                    gw_sched_outbox_release_task(sched, job, row);
-            if (!job->compacted)
-                tell_forget(sched, job);
-            GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
-        }
+        if (may_forget(job) && gw_sched_job_shown_ended(sched, job))
+            forget(sched, job);
         job = next;
     }
 }

@@ -10,6 +10,10 @@
 void gw_sched_jobs_settle(struct gw_sched *sched);
 void gw_sched_jobs_tidy(struct gw_sched *sched);
 
+/* gw_sched_job_remove forgets an ended job and tells the workers to remove its files. The job is
+ * freed. GW_EINVAL: it has not ended, or something may still need it. */
+int gw_sched_job_remove(struct gw_sched *sched, struct gw_job *job, struct gw_error *error);
+
 /* gw_sched_on_orphaned_files handles a worker's list of jobs of which it still has files. The reply
  * names the jobs that the scheduler does not know any more. */
 void gw_sched_on_orphaned_files(struct gw_sched *sched, const struct gw_worker *worker,

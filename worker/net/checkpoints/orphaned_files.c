@@ -298,8 +298,6 @@ void gw_orphaned_files_tell(struct gw_host *host)
 
 void gw_orphaned_files_on_unknown(struct gw_host *host, const struct gw_msg_orphaned_files *unknown)
 {
-    if (!host->options.connect)
-        return;
     struct removal *removal = removal_new(host);
     for (uint32_t i = 0; i < unknown->job.count; i++) {
         const uint64_t job = gw_col64_at(unknown->job, i);
