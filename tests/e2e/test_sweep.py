@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Sweeps, as users run them: from C, from the command line, over kills of everything."""
+import json
 import os
 import re
 
@@ -95,6 +96,7 @@ class Commands(e2e.Case):
         self.assertEqual(shown["best"], values.index(min(values)))
         with open(os.path.join(self.dir, "out", "trials.csv"), encoding="utf-8") as file:
             self.assertEqual(len(file.readlines()), 7)
+        self.assertIn("timeline.svg", os.listdir(os.path.join(self.dir, "out")))
         command = self.gangway("sweep", "best", "s", "--command").stdout
         self.assertEqual(float(command.split("loss=")[1]), min(values))
         self.assertIn("has a sweep s", self.sweep("--name", "s", "--trials", "6", rc=2).stderr)
@@ -103,6 +105,35 @@ class Commands(e2e.Case):
         self.assertEqual(len(self.show("s")["trials"]), 8)
         self.assertEqual([row["name"] for row in self.gangway_json("sweep", "list")],
                          ["s"])
+
+    def test_exports_have_what_the_trials_reported(self):
+        self.up("--slots", "2")
+        report = f"{e2e.BINARY} report step="
+        self.sweep("--name", "e", "--trials", "3",
+                   trial=["sh", "-c", f"{report}1 loss=8 && {report}2 loss={{x}} acc=1"])
+        journal = [json.loads(line) for line in
+                   self.gangway("sweep", "export", "e", "--format", "optuna").stdout.splitlines()]
+        values = [trial["value"] for trial in self.show("e")["trials"]]
+        reported = [(row["trial_id"], row["step"], row["intermediate_value"]) for row in journal
+                    if row["op_code"] == 7]
+        self.assertEqual(reported, [(trial, step, value) for trial in range(3)
+                                    for step, value in ((1, 8), (2, values[trial]))])
+        self.assertEqual([row["values"] for row in journal if row["op_code"] == 6],
+                         [[value] for value in values])
+        self.gangway("sweep", "export", "e", "--format", "tensorboard", "-o", "a/b")
+        folders = sorted(os.listdir(os.path.join(self.dir, "a", "b")))
+        self.assertEqual([folder[:7] for folder in folders], [f"000{n}-x=" for n in range(3)])
+        self.gangway("sweep", "export", "e", "--format", "json", "-o", "e.json")
+        with open(os.path.join(self.dir, "e.json"), encoding="utf-8") as file:
+            self.assertEqual([trial["value"] for trial in json.load(file)["trials"]], values)
+        self.gangway("sweep", "plot", "e", "-o", "pictures")
+        with open(os.path.join(self.dir, "pictures", "values-by-step.svg"),
+                  encoding="utf-8") as file:
+            self.assertEqual(len(re.findall("<title>trial [0-9]</title>", file.read())), 3)
+        for words, said in ((["plot", "e"], "-o DIR"),
+                            (["export", "e", "--format", "tensorboard"], "-o DIR"),
+                            (["export", "e", "--format", "xml"], "give csv, json")):
+            self.assertIn(said, self.gangway("sweep", *words, rc=2).stderr)
 
     def test_parameter_sets_the_size_of_the_gang(self):
         self.up("--slots", "4")

@@ -36,7 +36,8 @@ struct run {
     struct gw_sweep_definition definition;
     struct gw_sweep_live live;
     struct gw_sweep *sweep;
-    char *text; /* of the definition */
+    char *text;               /* of the definition */
+    struct gw_client *client; /* borrowed; to ask for reports after the end */
 };
 
 static void on_change(struct gw_sweep *sweep, void *arg)
@@ -76,19 +77,34 @@ static void run_deinit(struct run *run)
     free(run->text);
 }
 
-static int write_csv(const struct run *run, struct gw_error *error)
+/* Writes the trials as CSV or JSON; path NULL: standard output. */
+static int write_trials(const struct run *run, const char *path, bool json, struct gw_error *error)
+{
+    struct gw_atomic_file file = {.file = stdout};
+    int rc = path ? gw_atomic_file_open(&file, path, error) : 0;
+    if (rc < 0)
+        return rc;
+    if (json)
+        rc = gw_sweep_view_json(file.file, &run->definition, run->sweep, error);
+    else
+        gw_sweep_view_csv(file.file, &run->definition, run->sweep);
+    if (!path)
+        return rc;
+    return gw_atomic_file_close(&file, rc < 0 ? rc : ferror(file.file) ? GW_EIO : 0, error);
+}
+
+/* Writes the files of --out: trials.csv and all pictures. */
+static int write_out(const struct run *run, struct gw_error *error)
 {
     char path[PATH_MAX];
-    struct gw_atomic_file file;
     int rc = gw_cli_make_output(run->definition.out, error);
     if (rc < 0)
         return rc;
     (void)snprintf(path, sizeof path, "%.4000s/trials.csv", run->definition.out);
-    rc = gw_atomic_file_open(&file, path, error);
-    if (rc < 0)
-        return rc;
-    gw_sweep_view_csv(file.file, &run->definition, run->sweep);
-    return gw_atomic_file_close(&file, ferror(file.file) ? GW_EIO : 0, error);
+    rc = write_trials(run, path, false, error);
+    return rc < 0 ? rc
+                  : gw_sweep_export(run->sweep, run->client, GW_SWEEP_PICTURES, run->definition.out,
+                                    error);
 }
 
 /* Prints the result of a sweep. Returns the exit code. */
@@ -112,7 +128,7 @@ static int print_result(const struct run *run, bool table)
                        "` prints the output of trial 0",
                        gw_sweep_count(run->sweep) ? gw_sweep_trial(run->sweep, 0)->job : 0);
     if ((rc == 0 || none) && d->out)
-        rc = write_csv(run, &error);
+        rc = write_out(run, &error);
     return rc < 0 && rc != GW_ENOENT ? gw_cli_error(&error) : none ? GW_EXIT_FAILED : GW_EXIT_OK;
 }
 
@@ -188,6 +204,7 @@ static int run_here(struct run *run)
     if (rc < 0 && !attached && gw_sweep_count(run->sweep) > 0 && rc != GW_EMISMATCH)
         gw_cli_message("gangway: `gangway sweep resume %s` continues it", run->definition.name);
     if (rc == 0 || (gw_sweep_count(run->sweep) > 0 && rc == GW_ECANCELLED)) {
+        run->client = client;
         const int printed = print_result(run, !run->definition.quiet);
         exit_code = exit_code ? exit_code : printed;
     }
@@ -349,6 +366,7 @@ static int show_one(const struct gw_options *options, int argc, char **argv, boo
     int rc = find(verb.client, argv[verb.first], true, &run, &error);
     if (rc == 0) {
         run.definition.json = *json;
+        run.client = verb.client;
         rc = show(&run, &error);
     }
     run_deinit(&run);
@@ -409,24 +427,71 @@ static int run_best(int argc, char **argv)
     return show_one(&options, argc, argv, &json, show_best);
 }
 
-static int export_csv(struct run *run, struct gw_error *error)
+static const char *export_format, *export_path;
+
+static int export_trials(struct run *run, struct gw_error *error)
 {
-    (void)error;
-    gw_sweep_view_csv(stdout, &run->definition, run->sweep);
-    return 0;
+    const char *format = export_format ? export_format : "csv", *path = export_path;
+    if (strcmp(format, "csv") == 0 || strcmp(format, "json") == 0)
+        return write_trials(run, path, *format == 'j', error);
+    if (strcmp(format, "optuna") == 0)
+        return gw_sweep_export(run->sweep, run->client, GW_SWEEP_OPTUNA, path ? path : "-", error);
+    if (strcmp(format, "tensorboard") != 0)
+        return gw_error_set(error, GW_EINVAL,
+                            "there is no format %s: give csv, json, optuna or tensorboard", format);
+    if (!path)
+        return gw_error_set(error, GW_EINVAL, "tensorboard needs a folder: add -o DIR");
+    const int rc = gw_cli_make_output(path, error);
+    return rc < 0 ? rc
+                  : gw_sweep_export(run->sweep, run->client, GW_SWEEP_TENSORBOARD, path, error);
 }
 
 static int run_export(int argc, char **argv)
 {
     static bool json;
-    static const struct gw_option table[] = {{0}};
-    const struct gw_options options = {.command = "sweep export",
-                                       .arguments = "NAME",
-                                       .summary = "Print the trials of a sweep as CSV.",
-                                       .table = table,
-                                       .arguments_min = 1,
-                                       .arguments_max = 1};
-    return show_one(&options, argc, argv, &json, export_csv);
+    const struct gw_option table[] = {
+        {"format", 0, GW_OPTION_TEXT, &export_format, "FORMAT",
+         "csv (the default), json, optuna (a journal file) or tensorboard (a folder)"},
+        {"output", 'o', GW_OPTION_TEXT, &export_path, "PATH",
+         "write it there, not to standard output"},
+        {0}};
+    const struct gw_options options = {
+        .command = "sweep export",
+        .arguments = "NAME",
+        .summary = "Write the trials of a sweep as files of other tools.",
+        .details =
+            "`optuna-dashboard FILE` opens the journal, `tensorboard --logdir DIR` the folder.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1};
+    return show_one(&options, argc, argv, &json, export_trials);
+}
+
+static int plot(struct run *run, struct gw_error *error)
+{
+    if (!export_path)
+        return gw_error_set(error, GW_EINVAL, "the pictures need a folder: add -o DIR");
+    const int rc = gw_cli_make_output(export_path, error);
+    return rc < 0 ? rc
+                  : gw_sweep_export(run->sweep, run->client, GW_SWEEP_PICTURES, export_path, error);
+}
+
+static int run_plot(int argc, char **argv)
+{
+    static bool json;
+    const struct gw_option table[] = {
+        {"output", 'o', GW_OPTION_TEXT, &export_path, "DIR", "folder for the pictures; needed"},
+        {0}};
+    const struct gw_options options = {
+        .command = "sweep plot",
+        .arguments = "NAME",
+        .summary = "Draw pictures of a sweep, as SVG files.",
+        .details = "Values against steps and time, the best so far, parallel coordinates, slices, "
+                   "importance of the parameters, timeline.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1};
+    return show_one(&options, argc, argv, &json, plot);
 }
 
 static int stop_one(struct gw_client *client, const char *name, void *arg, struct gw_error *error)
@@ -600,7 +665,8 @@ static const struct gw_cli_command verbs[] = {
     {"stop", "cancel the running trials, and start no more", run_stop},
     {"resume", "continue a sweep", run_resume},
     {"extend", "continue a sweep with more trials", run_extend},
-    {"export", "print the trials as CSV", run_export},
+    {"export", "write the trials for other tools", run_export},
+    {"plot", "draw pictures", run_plot},
     {NULL, NULL, NULL},
 };
 

@@ -31,7 +31,7 @@ static const char details[] =
     "only if another parameter has this value.\n\n"
     "A trial reports METRIC by `gangway report step=3 loss=0.4`, by a line of JSON to\n"
     "the socket in GANGWAY_REPORT, or by printing `loss=0.4`; its last value counts.\n\n"
-    "Verbs: gangway sweep list, show, best, stop, resume, extend, export.";
+    "Verbs: gangway sweep list, show, best, stop, resume, extend, export, plot.";
 
 static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS_MAX + 1])
 {
@@ -75,7 +75,7 @@ static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS
          "DIR/N as GANGWAY_CHECKPOINT_DIR (for promote and\n--population)"},
         {"parallel", 0, GW_OPTION_COUNT, &d->parallel, "N",
          "at most N trials at the same time (default: as\nmany as there is room for)"},
-        {"out", 0, GW_OPTION_TEXT, &d->out, "DIR", "at the end, write trials.csv to DIR"},
+        {"out", 0, GW_OPTION_TEXT, &d->out, "DIR", "write trials.csv and pictures to DIR"},
         {"continue", 0, GW_OPTION_FLAG, &d->continues, NULL,
          "continue the sweep of this name, if there is one"},
         {"dry-run", 0, GW_OPTION_FLAG, &d->dry_run, NULL,

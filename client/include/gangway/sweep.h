@@ -122,6 +122,22 @@ GW_API uint32_t gw_sweep_count(const struct gw_sweep *sweep);
 GW_API const struct gw_sweep_trial *gw_sweep_trial(const struct gw_sweep *sweep, uint32_t number);
 GW_API const struct gw_search *gw_sweep_search(const struct gw_sweep *sweep);
 
+/* Files that gw_sweep_export writes. */
+enum gw_sweep_format {
+    GW_SWEEP_OPTUNA, /* a journal file, which optuna-dashboard and Optuna's JournalStorage open;
+                        "-": standard output */
+    GW_SWEEP_TENSORBOARD, /* a folder with one folder for each trial: tensorboard --logdir PATH */
+    GW_SWEEP_PICTURES,    /* a folder with SVG files: values against steps and time, the best so
+                             far, parallel coordinates, slices, importance, timeline */
+};
+
+/* gw_sweep_export writes the trials of a sweep that was loaded or has run, with all that they have
+ * reported, to `path`, a file or a folder. It makes the folder, but not its parents, and replaces
+ * files. It asks the cluster for the reports, and blocks. GW_ENOENT: the sweep was neither loaded
+ * nor run. GW_EIO: a file or folder cannot be made. */
+GW_API int gw_sweep_export(const struct gw_sweep *sweep, struct gw_client *client,
+                           enum gw_sweep_format format, const char *path, struct gw_error *error);
+
 /* gw_sweep_word writes the value of a parameter as a word of a command line: a number with as many
  * digits as are needed to read the same number again, true or false, or a text. It works like
  * snprintf: it returns the length of the uncut text. */

@@ -31,6 +31,10 @@ struct gw_sweep {
     uint64_t returned, ended;       /* futures that have ended, and ends that were handled */
 };
 
+/* gw_sweep_load_jobs asks for the jobs of a sweep, the newest first: rows of the query "jobs". */
+int gw_sweep_load_jobs(struct gw_client *client, const char *name, struct gw_value **rows,
+                       struct gw_error *error);
+
 /* gw_sweep_load_state makes the state from what the cluster remembers; nothing: an empty one. */
 int gw_sweep_load_state(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error);
 

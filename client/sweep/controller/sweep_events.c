@@ -46,6 +46,7 @@ static struct gw_sweep_event read_event(const struct gw_value *row)
                                    .job = number(row, "job"),
                                    .wall_ns = number(row, "time_ns"),
                                    .step = (int64_t)number(row, "step"),
+                                   .index = number(row, "index"),
                                    .name = text_of(row, "name"),
                                    .value = NAN,
                                    .end = text_of(row, "end"),

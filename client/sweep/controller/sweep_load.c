@@ -43,9 +43,8 @@ static void forget(struct memory *memory)
     gw_array_deinit(&memory->events);
 }
 
-/* Asks for the jobs of a sweep, the newest first. */
-static int find_jobs(struct gw_client *client, const char *name, struct gw_value **rows,
-                     struct gw_error *error)
+int gw_sweep_load_jobs(struct gw_client *client, const char *name, struct gw_value **rows,
+                       struct gw_error *error)
 {
     struct gw_value *where = gw_dict(), *arguments = gw_dict();
     int rc = gw_dict_set(where, "sweep", gw_str(name));
@@ -68,7 +67,7 @@ static int by_start(const void *a, const void *b)
 static int read_starts(struct gw_sweep *sweep, struct memory *memory, struct gw_error *error)
 {
     struct gw_value *rows = NULL;
-    int rc = find_jobs(sweep->client, sweep->options.name, &rows, error);
+    int rc = gw_sweep_load_jobs(sweep->client, sweep->options.name, &rows, error);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < gw_value_count(rows) && rc == 0; i++) {
@@ -238,7 +237,7 @@ int gw_sweep_definition(struct gw_client *client, const char *name, char **defin
     struct gw_value *rows = NULL;
     uint32_t newest = 0;
     *definition = NULL;
-    int rc = find_jobs(client, name, &rows, error);
+    int rc = gw_sweep_load_jobs(client, name, &rows, error);
     for (size_t i = 0; i < gw_value_count(rows) && rc == 0; i++) {
         struct gw_trial_record record;
         rc = gw_trial_record_read(gw_value_find(gw_value_at(rows, i), "annotations"), &record);

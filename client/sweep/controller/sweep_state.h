@@ -56,6 +56,7 @@ int gw_sweep_state_started(struct gw_sweep_state *state, struct gw_sweep_state_t
 struct gw_sweep_event {
     uint64_t seq, job, wall_ns;
     int64_t step;
+    uint64_t index; /* of the task, or the rank */
     const char *name;
     double value;     /* of a report; of an end: the result, or NaN */
     const char *end;  /* "done", "failed" or "cancelled"; NULL: a report */

@@ -23,6 +23,7 @@ takes more than a tenth of Optuna's. Needs Optuna: without one that can be impor
 virtual environment in the cache folder gets it from PyPI."""
 import argparse
 import contextlib
+import importlib
 import math
 import os
 import random
@@ -312,21 +313,24 @@ def time_decisions(optuna, options):
     return ours <= theirs * DECISION_LIMIT
 
 
-def import_optuna():
-    """Optuna, in this Python or in that of a virtual environment, which then runs this script."""
+def import_optuna(*others):
+    """Optuna, in this Python or in that of a virtual environment, which then runs this script.
+    Others are packages that must be there, too."""
     try:
         import optuna
+        for other in others:
+            importlib.import_module(other)
         return optuna
     except ImportError:
         pass
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = os.path.join(cache, "gangway-peers", "optuna")
+    folder = os.path.join(cache, "gangway-peers", "-".join(("optuna", *others)))
     python = os.path.join(folder, "bin", "python")
     if sys.executable == python:
-        sys.exit("Optuna cannot be imported")
+        sys.exit(f"{' and '.join(('optuna', *others))} cannot be imported")
     if not os.path.exists(os.path.join(folder, "ready")):
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        subprocess.run([python, "-m", "pip", "-q", "install", OPTUNA], check=True)
+        subprocess.run([python, "-m", "pip", "-q", "install", OPTUNA, *others], check=True)
         open(os.path.join(folder, "ready"), "w").close()
     return os.execv(python, [python] + sys.argv)
 
