@@ -441,6 +441,7 @@ static void on_log_read(struct gw_fake_scheduler *fake, const struct gw_msg_log_
                                           .attempt = 5,
                                           .offset = read->offset,
                                           .end = read->offset > 0,
+                                          .time_ns = 8,
                                           .data = {"line\n", read->offset > 0 ? 0 : 5}}},
         -1);
 }

@@ -473,6 +473,15 @@ static void query_cancel_wait_and_log_address_jobs_by_id(void **state)
     assert_memory_equal(data, "line\n", 5);
     assert_int_equal(chunk.attempt, 5);
     assert_false(chunk.end);
+    assert_int_equal(chunk.time_ns, 8);
+    gw_value_unref(chunk.data);
+
+    /* A program with an older header has a shorter request, and no time in its chunk. */
+    struct gw_log_request older = request;
+    older.struct_size = offsetof(struct gw_log_request, since_ns);
+    chunk.time_ns = 9;
+    assert_int_equal(gw_job_log(f->client, &older, &chunk, &f->error), 0);
+    assert_int_equal(chunk.time_ns, 9);
     gw_value_unref(chunk.data);
     request.offset = chunk.next_offset;
     assert_int_equal(gw_job_log(f->client, &request, &chunk, &f->error), 0);
