@@ -212,5 +212,23 @@ class Commands(e2e.Case):
                 self.assertIn(said, self.gangway("sweep", *words, rc=2).stderr)
 
 
+class Detached(e2e.Case):
+    def test_detached_sweep_needs_no_slot_and_its_trials_are_not_forgotten(self):
+        self.up("--slots", "1", "--history", "1")
+        fifo = self.fifo()
+        trial = (f"if [ {{trial}} = 5 ]; then cat {fifo}; fi; "
+                 f"{e2e.BINARY} report loss={{x}}")
+        said = self.gangway("sweep", "-d", "--json", "--name", "s", "-P", "x=0..1", "--search",
+                            "random", "--minimize", "loss", "--trials", "6", "--", "sh", "-c",
+                            trial).stdout
+        job = str(json.loads(said)["job"])
+        with open(fifo, "w", encoding="utf-8"):  # the last trial runs
+            trials = self.gangway_json("sweep", "show", "s")["trials"]
+        self.assertEqual([trial["number"] for trial in trials], list(range(6)))
+        self.assertEqual({trial["state"] for trial in trials[:5]}, {"done"})
+        self.gangway("wait", job)
+        self.assertEqual([str(job["id"]) for job in self.gangway_json("jobs", "--all")], [job])
+
+
 if __name__ == "__main__":
     e2e.main()

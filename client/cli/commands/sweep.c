@@ -243,8 +243,9 @@ static int submit_controller(struct run *run, struct gw_client *client, uint64_t
     }
     (void)snprintf(annotation, sizeof annotation, "sweep.controller=%s", run->definition.name);
     (void)snprintf(name, sizeof name, "%s-controller", run->definition.name);
-    const gw_node node = gw_graph_command(graph, GW_COMMAND(.argv = argv, .cwd = cwd),
-                                          GW_OPTIONS(.annotations = annotation));
+    const gw_node node = gw_graph_command(
+        graph, GW_COMMAND(.argv = argv, .cwd = cwd),
+        GW_OPTIONS(.slots = GW_NONE, .worker_losses_max = GW_UNLIMITED, .annotations = annotation));
     rc = argv ? gw_client_submit_many(client, graph,
                                       GW_SUBMIT_OPTIONS(.name = name, .detached = true), &node, 1,
                                       &future, error)

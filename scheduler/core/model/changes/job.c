@@ -85,10 +85,10 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
     find_failure(job);
     job->ended_wall_ns = fact->wall_ns;
     job->ended_number = job->detached ? sched->facts + 1 : 0;
+    if (job->has_children) /* they come before it in the history */
+        gw_sched_job_revisit_all(sched, &sched->retained);
     if (!gw_sched_job_is_value(job))
         gw_sched_job_ended_link(sched, job);
-    if (job->has_children)
-        gw_sched_job_revisit_all(sched, &sched->retained);
     gw_sched_gates_on_ended(sched, job);
     if (--sched->unended_jobs == 0)
         sched->idle_since_ns = sched->now_ns;

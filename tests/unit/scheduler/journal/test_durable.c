@@ -350,6 +350,7 @@ static void history_forgets_no_job_of_a_running_job(void **state)
     hang_up(&lives);
     assert_false(gw_sched_job_knows(lives.w->sched, first));
     assert_true(gw_sched_job_knows(lives.w->sched, first + 11));
+    assert_true(gw_sched_job_knows(lives.w->sched, 1)); /* the job that submitted them */
     end(&lives);
     gw_buffer_deinit(&lives.facts);
 }
