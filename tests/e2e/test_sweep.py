@@ -193,6 +193,43 @@ class Commands(e2e.Case):
         self.assertEqual([trial["state"] for trial in self.show("d")["trials"]], ["done"] * 4)
         self.assertIn("d: 4 of 4 trials", self.gangway("logs", "d-controller").stdout)
 
+    def steps(self, *words):
+        """Runs a sweep of a script that counts steps in its checkpoint and reports x / step."""
+        script = self.write("count.py", """
+import os, subprocess, sys
+path, step = os.environ["GANGWAY_CHECKPOINT_DIR"] + "/step", 0
+if os.path.exists(path):
+    step = int(open(path).read())
+while step < 8:
+    step += 1
+    open(path + ".new", "w").write(str(step))
+    os.replace(path + ".new", path)
+    print(step, file=open("steps", "a"))
+    subprocess.run([sys.argv[1], "report", f"step={step}",
+                    "loss=%r" % (float(sys.argv[2]) / step)], check=True)
+""")
+        self.sweep("--name", "c", "--search", "random", "--max-steps", "8", "--trial-dirs", "dirs",
+                   *words, trial=["python3", script, e2e.BINARY, "{x}"])
+        with open(os.path.join(self.dir, "steps"), encoding="utf-8") as file:
+            return self.show("c")["trials"], [int(line) for line in file]
+
+    def test_paused_trials_continue_from_their_checkpoints(self):
+        self.up("--slots", "2")
+        trials, steps = self.steps("--trials", "8", "--asha", "eta=2,promote")
+        best = min(trials, key=lambda trial: trial["params"]["x"])
+        self.assertEqual(best["state"], "done")
+        self.assertEqual(best["starts"], 4)
+        self.assertLess(steps.count(8), 8)
+        self.assertLessEqual(max(steps.count(step) for step in steps), 8)  # none ran twice
+
+    def test_bad_trials_of_a_population_continue_from_good_ones(self):
+        self.up("--slots", "4")
+        trials, steps = self.steps("--trials", "4", "--population", "every=2")
+        self.assertEqual({trial["state"] for trial in trials}, {"done"})
+        self.assertEqual([trial["step"] for trial in trials], [8] * 4)
+        self.assertGreater(max(trial["starts"] for trial in trials), 1)
+        self.assertLess(len(steps), 8 * sum(trial["starts"] for trial in trials))
+
     def test_bad_input_says_what_to_type(self):
         for words, said in (
                 (["--param", "x=0..1", "--", "true"], "--minimize METRIC"),

@@ -5,6 +5,7 @@
 #include "client/cli/launch/launch_options.h"
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/value_io.h"
+#include "client/cli/sweep/trial_folder.h"
 #include "client/cli/sweep/trial_template.h"
 
 #include <errno.h>
@@ -605,11 +606,9 @@ static int trial_words(const struct gw_sweep_definition *d, const struct gw_tria
     free(json);
     if (rc == 0)
         rc = insert_env(words, &count, "GANGWAY_TRIAL", number);
-    if (rc == 0 && d->trial_dirs) {
-        (void)snprintf(folder, sizeof folder, "%s%s%.2048s/%s", *d->trial_dirs == '/' ? "" : d->cwd,
-                       *d->trial_dirs == '/' ? "" : "/", d->trial_dirs, number);
+    if (rc == 0 && d->trial_dirs &&
+        gw_trial_folder_path(d->cwd, d->trial_dirs, trial->number, folder, NULL) == 0)
         rc = insert_env(words, &count, "GANGWAY_CHECKPOINT_DIR", folder);
-    }
     if (rc < 0)
         gw_trial_template_free(*words);
     *argc = (int)count;
@@ -648,7 +647,12 @@ int gw_sweep_definition_make(const struct gw_trial *trial, struct gw_graph *grap
     struct gw_launch_options typed;
     char **words;
     int argc, exit_code;
-    int rc = trial_words(d, trial, &words, &argc);
+    int rc = d->trial_dirs && task->starts
+                 ? gw_trial_folder_make(d->cwd, d->trial_dirs, trial, error)
+                 : 0;
+    if (rc < 0)
+        return rc;
+    rc = trial_words(d, trial, &words, &argc);
     if (rc < 0)
         return gw_error_set(error, rc, "out of memory");
     /* The parser reorders and borrows the words. */

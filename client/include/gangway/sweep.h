@@ -50,6 +50,7 @@ struct gw_sweep_trial {
 struct gw_sweep_task {
     const char *annotations; /* given: text for gw_task_options.annotations of the node */
     uint64_t until_step;     /* given: the step at which the trial pauses or is done; 0: none */
+    bool starts; /* given: the trial is submitted now; false: only its size is asked for */
     gw_node node;
     uint32_t slots; /* slots and GPUs of all ranks, so that the sweep knows how many trials fit */
     uint32_t gpus;

@@ -214,7 +214,8 @@ static int submit_pending(struct gw_sweep *sweep, struct gw_error *error)
     const uint32_t start = sweep->state.starts - 1;
     const char *definition = sweep->options.definition;
     char annotations[GW_TRIAL_RECORD_BYTES];
-    struct gw_sweep_task task = {.annotations = annotations, .until_step = trial->until};
+    struct gw_sweep_task task = {
+        .annotations = annotations, .until_step = trial->until, .starts = true};
     struct gw_graph *graph = gw_graph_new();
     char *params = gw_trial_record_params(trial->shown.trial->params);
     if (definition && sweep->stored && strcmp(definition, sweep->stored) == 0)
