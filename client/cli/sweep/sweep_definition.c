@@ -31,7 +31,8 @@ static const char details[] =
     "int:1..8, int-log:16..1024, 0..1:0.1 (in steps); ` if OTHER=VALUE` at the end:\n"
     "only if another parameter has this value.\n\n"
     "A trial reports METRIC by `gangway report step=3 loss=0.4`, by a line of JSON to\n"
-    "the socket in GANGWAY_REPORT, or by printing `loss=0.4`; its last value counts.\n\n"
+    "the socket in GANGWAY_REPORT, or, with --metric loss, by printing `loss=0.4`; its\n"
+    "last value counts.\n\n"
     "Verbs: gangway sweep list, show, best, stop, resume, extend, export, plot.";
 
 static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS_MAX + 1])
@@ -628,6 +629,7 @@ static int make_node(const struct gw_sweep_definition *d, const struct gw_launch
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
     task.annotations = annotations;
+    task.until_step = made->until_step ? made->until_step : task.until_step;
     const uint32_t ranks = task.ranks ? task.ranks : 1;
     made->slots = ranks * (task.slots ? task.slots : 1);
     made->gpus = task.gpu.count > 0 ? ranks * (uint32_t)task.gpu.count : 0;

@@ -181,6 +181,7 @@ static int make_call(struct gw_sweep *sweep, const struct gw_trial *trial, struc
     if (rc < 0)
         return rc;
     options.annotations = task->annotations;
+    options.until_step = task->until_step ? task->until_step : options.until_step;
     struct gw_value *params = gw_value_ref(trial->params);
     const uint32_t ranks = options.ranks ? options.ranks : 1;
     task->slots = ranks * (options.slots ? options.slots : 1);
@@ -393,10 +394,13 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
                                 sweep->options.name);
         if (sweep->state.silent != UINT32_MAX && sweep->state.reported == 0)
             return gw_error_set(
-                error, GW_EINVAL, "trial %" PRIu32 " (job %" PRIu64 ") succeeded, but %s%s",
+                error, GW_EINVAL, "trial %" PRIu32 " (job %" PRIu64 ") succeeded, but %s%s%s",
                 sweep->state.silent, sweep->state.trials.items[sweep->state.silent]->shown.job,
                 sweep->options.metric ? "it never reported the metric " : "its result is no number",
-                sweep->options.metric ? sweep->options.metric : "");
+                sweep->options.metric ? sweep->options.metric : "",
+                sweep->options.metric && sweep->options.make
+                    ? ": use `gangway report`, or print it and give --metric NAME"
+                    : "");
         const uint32_t starts = sweep->state.starts;
         rc = start_trials(sweep, &over, error);
         if (rc < 0)
