@@ -6,6 +6,7 @@
 #include "client/cli/lib/table.h"
 #include "client/cli/sweep/sweep_live.h"
 #include "client/cli/sweep/sweep_view.h"
+#include "client/cli/sweep/trial_command.h"
 #include "client/cli/sweep/trial_template.h"
 #include "graph/base/clock.h"
 
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DRY_TRIALS = 20, TOP_TRIALS = 10, RECONNECT_S = 600, RECONNECT_MS = 500 };
+enum { DRY_TRIALS = 20, DRY_MAX = 1000, TOP_TRIALS = 10, RECONNECT_S = 600, RECONNECT_MS = 500 };
 
 /* -- Running --- */
 
@@ -50,7 +51,7 @@ static int make(const struct gw_trial *trial, struct gw_graph *graph, struct gw_
                 void *arg, struct gw_error *error)
 {
     struct run *run = arg;
-    return gw_sweep_definition_make(trial, graph, task, &run->definition, error);
+    return gw_trial_command_make(trial, graph, task, &run->definition, error);
 }
 
 /* Makes the sweep of run->definition. */
@@ -201,7 +202,8 @@ static int run_here(struct run *run)
     int exit_code = rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
     if (rc == GW_ECANCELLED)
         exit_code = GW_EXIT_INTERRUPTED;
-    if (rc < 0 && !attached && gw_sweep_count(run->sweep) > 0 && rc != GW_EMISMATCH)
+    if (rc < 0 && !attached && gw_sweep_count(run->sweep) > 0 && rc != GW_EMISMATCH &&
+        gw_sweep_trial(run->sweep, 0)->job)
         gw_cli_message("gangway: `gangway sweep resume %s` continues it", run->definition.name);
     if (rc == 0 || (gw_sweep_count(run->sweep) > 0 && rc == GW_ECANCELLED)) {
         run->client = client;
@@ -292,13 +294,13 @@ static int dry_run(struct run *run)
     int rc = gw_sweep_definition_space(&run->definition, &space, &error);
     if (rc == 0)
         rc = gw_search_new(space, &run->definition.search, &search, &error);
-    while (rc == 0 && (rc = gw_search_ask(search, 0, &trial, &error)) == 0) {
+    while (rc == 0 && count <= DRY_MAX && (rc = gw_search_ask(search, 0, &trial, &error)) == 0) {
         struct gw_sweep_task task = {.annotations = ""};
         struct gw_graph *graph = gw_graph_new();
-        rc = gw_sweep_definition_make(trial, graph, &task, &run->definition, &error);
+        rc = gw_trial_command_make(trial, graph, &task, &run->definition, &error);
         gw_graph_free(graph);
         if (rc == 0 && count++ < DRY_TRIALS) {
-            char *command = gw_sweep_definition_command(&run->definition, trial);
+            char *command = gw_trial_command_text(&run->definition, trial);
             printf("trial %" PRIu32 " (%u slot%s): ", trial->number, task.slots,
                    task.slots == 1 ? "" : "s");
             gw_table_say(stdout, command ? command : "out of memory");
@@ -307,11 +309,11 @@ static int dry_run(struct run *run)
         }
     }
     gw_search_free(search);
-    if (rc != GW_ENOENT && rc != GW_EAGAIN)
+    if (rc < 0 && rc != GW_ENOENT && rc != GW_EAGAIN)
         return gw_cli_error(&error);
     if (count > DRY_TRIALS)
-        printf("(%" PRIu32 " more)\n", count - DRY_TRIALS);
-    printf("%" PRIu32 " trials%s\n", count,
+        printf("(%s%" PRIu32 " more)\n", count > DRY_MAX ? "at least " : "", count - DRY_TRIALS);
+    printf("%s%" PRIu32 " trials%s\n", count > DRY_MAX ? "at least " : "", count,
            run->definition.search.method == GW_SEARCH_TPE
                ? "; tpe chooses the parameters from the results, so later trials will differ"
                : "");
@@ -403,7 +405,7 @@ static int show_best(struct run *run, struct gw_error *error)
     int rc = gw_sweep_best(run->sweep, &best, error);
     if (rc < 0 || !shows_command)
         return rc < 0 ? rc : gw_sweep_view_best(stdout, &run->definition, run->sweep, error);
-    char *command = gw_sweep_definition_command(&run->definition, best->trial);
+    char *command = gw_trial_command_text(&run->definition, best->trial);
     if (!command)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     puts(command);

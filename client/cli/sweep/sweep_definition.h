@@ -51,13 +51,4 @@ int gw_sweep_definition_extend(struct gw_sweep_definition *definition, uint32_t 
 char *gw_sweep_definition_text(const struct gw_sweep_definition *definition);
 int gw_sweep_definition_parse(const char *text, char ***words, char **cwd, struct gw_error *error);
 
-/* gw_sweep_definition_make is gw_sweep_options.make; arg is the definition. */
-int gw_sweep_definition_make(const struct gw_trial *trial, struct gw_graph *graph,
-                             struct gw_sweep_task *task, void *arg, struct gw_error *error);
-
-/* gw_sweep_definition_command writes the command line of a trial, as one types it. The caller frees
- * it. NULL: out of memory. */
-char *gw_sweep_definition_command(const struct gw_sweep_definition *definition,
-                                  const struct gw_trial *trial);
-
 #endif

@@ -4,6 +4,7 @@
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/table.h"
 #include "client/cli/lib/units.h"
+#include "client/cli/sweep/trial_command.h"
 #include "graph/base/clock.h"
 
 #include <inttypes.h>
@@ -86,7 +87,7 @@ int gw_sweep_view_best(FILE *out, const struct gw_sweep_definition *d, const str
     int rc = gw_sweep_best(sweep, &best, error);
     if (rc < 0)
         return rc;
-    char *command = gw_sweep_definition_command(d, best->trial);
+    char *command = gw_trial_command_text(d, best->trial);
     if (!command)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     fprintf(out, "Best: trial %" PRIu32 " (job %" PRIu64 "), %s %.10g\n", best->trial->number,
@@ -130,7 +131,9 @@ static struct gw_value *describe(const struct gw_sweep_trial *trial, bool table)
     }
     rc |= gw_dict_set(row, "step", gw_i64((int64_t)trial->trial->step));
     rc |= gw_dict_set(row, "job", gw_i64((int64_t)trial->job));
-    rc |= gw_dict_set(row, "text", gw_str(trial->text));
+    (void)snprintf(params, sizeof params, "%.*s", table ? (int)strcspn(trial->text, "\n") : 500,
+                   trial->text);
+    rc |= gw_dict_set(row, "text", gw_str(params));
     if (rc == 0)
         return row;
     gw_value_unref(row);
@@ -178,12 +181,19 @@ static struct gw_value *list_trials(const struct gw_sweep_definition *d,
 int gw_sweep_view_table(FILE *out, const struct gw_sweep_definition *d,
                         const struct gw_sweep *sweep, size_t count, struct gw_error *error)
 {
-    const struct gw_column columns[] = {
-        {"number", "TRIAL", GW_CELL_NUMBER},    {"job", "JOB", GW_CELL_MINOR_NUMBER},
-        {"state", "STATE", GW_CELL_TEXT},       {"value", d->metric, GW_CELL_NUMBER},
-        {"step", "STEP", GW_CELL_NUMBER},       {"time_ns", "TIME", GW_CELL_DURATION},
-        {"params", "PARAMETERS", GW_CELL_TEXT}, {0},
+    struct gw_column columns[] = {
+        {"number", "TRIAL", GW_CELL_NUMBER},
+        {"job", "JOB", GW_CELL_MINOR_NUMBER},
+        {"state", "STATE", GW_CELL_TEXT},
+        {"value", d->metric, GW_CELL_NUMBER},
+        {"step", "STEP", GW_CELL_NUMBER},
+        {"time_ns", "TIME", GW_CELL_DURATION},
+        {"params", "PARAMETERS", GW_CELL_TEXT},
+        {"text", "WHY", GW_CELL_MINOR_TEXT},
+        {0},
     };
+    if (gw_sweep_view_count(sweep).of[GW_TRIAL_FAILED] == 0)
+        columns[sizeof columns / sizeof *columns - 2].key = NULL;
     struct gw_value *rows = list_trials(d, sweep, count, true);
     if (!rows)
         return gw_error_set(error, GW_ENOMEM, "out of memory");

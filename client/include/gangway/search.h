@@ -197,6 +197,10 @@ GW_API int gw_search_tell(struct gw_search *search, uint32_t number, uint64_t st
 GW_API int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state state,
                          double value, struct gw_error *error);
 
+/* gw_search_reopen lets a trial that is GW_TRIAL_FAILED run again with the same params, for example
+ * because it was interrupted. GW_ENOENT: there is no such trial. GW_EINVAL: it has not failed. */
+GW_API int gw_search_reopen(struct gw_search *search, uint32_t number, struct gw_error *error);
+
 /* gw_search_best returns the best trial that is GW_TRIAL_DONE; of equal ones the first. GW_ENOENT:
  * there is none.
  *

@@ -446,6 +446,15 @@ static int watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial, str
     return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
 }
 
+/* Makes the state again. Trials that were cancelled when the sweep was stopped start again. */
+static int load(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
+{
+    int rc = gw_sweep_load_state(sweep, client, error);
+    for (uint32_t i = 0; rc == 0 && i < gw_sweep_count(sweep); i++)
+        rc = gw_sweep_state_reopen(&sweep->state, i, error);
+    return rc;
+}
+
 static int begin(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
 {
     struct gw_sweep_state_trial **trial;
@@ -458,7 +467,7 @@ static int begin(struct gw_sweep *sweep, struct gw_client *client, struct gw_err
         gw_sweep_state_init(&sweep->state, sweep->spare, sweep->options.metric, sweep->max_steps);
         sweep->spare = NULL;
     } else if (sweep->spare)
-        rc = gw_sweep_load_state(sweep, client, error);
+        rc = load(sweep, client, error);
     if (rc == 0)
         rc = look_at_cluster(sweep, error);
     GW_ARRAY_EACH (&sweep->state.trials, trial)
@@ -499,6 +508,15 @@ static void cancel_all(struct gw_sweep *sweep)
         ;
 }
 
+/* A request to stop that came when the sweep did not run is void. */
+static int forget_stop(const struct gw_sweep *sweep, struct gw_client *client,
+                       struct gw_error *error)
+{
+    char name[GW_SWEEP_NAME_MAX + 16];
+    (void)snprintf(name, sizeof name, "sweep/%s/stop", sweep->options.name);
+    return gw_event_clear(client, name, error);
+}
+
 int gw_sweep_run(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
 {
     struct gw_error why = {0};
@@ -510,6 +528,8 @@ int gw_sweep_run(struct gw_sweep *sweep, struct gw_client *client, struct gw_err
                             "a sweep %s is running already: give this one another name, or stop "
                             "that one with `gangway sweep stop %s`",
                             sweep->options.name, sweep->options.name);
+    if (rc == 0)
+        rc = forget_stop(sweep, client, &why);
     if (rc == 0)
         rc = begin(sweep, client, &why);
     if (rc == 0)

@@ -165,7 +165,9 @@ static int differs(const struct gw_sweep *sweep, uint64_t job, struct gw_error *
 static int repeat_start(struct gw_sweep *sweep, const struct start *start, struct gw_error *error)
 {
     struct gw_sweep_state_trial *trial = NULL;
-    int rc = gw_sweep_state_start(&sweep->state, 0, &trial, error);
+    int rc = gw_sweep_state_reopen(&sweep->state, start->record.trial, error);
+    if (rc == 0)
+        rc = gw_sweep_state_start(&sweep->state, 0, &trial, error);
     if (rc == GW_ENOENT || rc == GW_EAGAIN)
         return differs(sweep, start->job, error);
     if (rc < 0)
@@ -254,11 +256,16 @@ int gw_sweep_definition(struct gw_client *client, const char *name, char **defin
         else
             rc = 0;
     }
-    gw_value_unref(rows);
-    if (rc == 0 && !*definition)
+    if (rc == 0 && !*definition && gw_value_count(rows) > 0)
+        rc = gw_error_set(error, GW_ENOTSUP,
+                          "the sweep %s is of a C program, which alone can show and continue it: "
+                          "`gangway jobs --where sweep=%s` lists its jobs",
+                          name, name);
+    else if (rc == 0 && !*definition)
         rc = gw_error_set(error, GW_ENOENT,
                           "the cluster remembers no sweep %s: `gangway sweep "
                           "list` shows those that it does",
                           name);
+    gw_value_unref(rows);
     return rc;
 }

@@ -78,7 +78,7 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
         }
         found = take(state, asked, spare);
     }
-    found->again = false;
+    found->again = found->cancelled = false;
     found->fate = GW_FATE_OPEN;
     found->until = found->shown.trial->until ? found->shown.trial->until : state->max_steps;
     found->live = true;
@@ -100,6 +100,20 @@ int gw_sweep_state_started(struct gw_sweep_state *state, struct gw_sweep_state_t
     if (!trial->shown.began_ns)
         trial->shown.began_ns = wall_ns;
     return 0;
+}
+
+int gw_sweep_state_reopen(struct gw_sweep_state *state, uint32_t number, struct gw_error *error)
+{
+    struct gw_sweep_state_trial *trial =
+        number < state->trials.count ? state->trials.items[number] : NULL;
+    if (!trial || !trial->cancelled)
+        return 0;
+    trial->again = true;
+    trial->cancelled = false;
+    free(trial->text);
+    trial->text = NULL;
+    trial->shown.text = "";
+    return gw_search_reopen(state->search, number, error);
 }
 
 /* -- Events --- */
@@ -179,8 +193,12 @@ static int handle_end(struct gw_sweep_state *state, struct gw_sweep_state_trial 
         trial->again = true;
         return 0;
     }
+    trial->cancelled = end == GW_TRIAL_FAILED && strcmp(event->end, "cancelled") == 0;
     if (end == GW_TRIAL_FAILED)
         rc = note_text(trial, *event->text ? event->text : event->end);
+    else if (end == GW_TRIAL_DONE && state->metric && trial->reported &&
+             isnan(trial->shown.trial->value))
+        rc = note_text(trial, "its value is not a number");
     else if (end == GW_TRIAL_DONE && !trial->reported && isnan(value)) {
         (void)snprintf(missing, sizeof missing, "it ended without %s",
                        state->metric ? "reporting its metric" : "a number as its result");

@@ -24,6 +24,7 @@ struct gw_sweep_state_trial {
     uint64_t until; /* its step of pause or end; 0: none */
     bool live;      /* started, and its job has not ended */
     bool again;     /* ended in order to start again */
+    bool cancelled; /* its job was cancelled although it was to go on */
     bool reported;  /* any value of the metric */
 };
 
@@ -51,6 +52,10 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
                          struct gw_sweep_state_trial **trial, struct gw_error *error);
 int gw_sweep_state_started(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial,
                            uint64_t job, uint64_t wall_ns);
+
+/* gw_sweep_state_reopen lets a trial start again whose job was cancelled, with the same params. It
+ * does nothing for other trials. */
+int gw_sweep_state_reopen(struct gw_sweep_state *state, uint32_t number, struct gw_error *error);
 
 /* A report of a trial, or the end of its job. */
 struct gw_sweep_event {

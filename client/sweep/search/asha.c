@@ -99,11 +99,12 @@ void gw_asha_begin(const struct gw_search *search, struct gw_search_trial *trial
         set_until(search, trial);
 }
 
-struct gw_search_trial *gw_asha_promote(struct gw_search *search)
+/* Promotes the best paused trial among the first 1/share of the highest rung that has one. */
+static struct gw_search_trial *promote(struct gw_search *search, uint32_t share)
 {
     for (size_t rung = search->rungs.count; rung-- > 0;) {
         const struct gw_asha_rung *of = &search->rungs.items[rung];
-        for (size_t i = 0; i < of->count / search->options.eta; i++) {
+        for (size_t i = 0; i < of->count / share; i++) {
             struct gw_search_trial *trial = of->items[i].trial;
             if (trial->rung == rung && trial->shown.state == GW_TRIAL_PAUSED) {
                 trial->rung++;
@@ -113,6 +114,16 @@ struct gw_search_trial *gw_asha_promote(struct gw_search *search)
         }
     }
     return NULL;
+}
+
+struct gw_search_trial *gw_asha_promote(struct gw_search *search)
+{
+    return promote(search, search->options.eta);
+}
+
+struct gw_search_trial *gw_asha_promote_last(struct gw_search *search)
+{
+    return search->options.pruner == GW_PRUNE_ASHA_PROMOTE ? promote(search, 1) : NULL;
 }
 
 void gw_asha_deinit(struct gw_search *search)

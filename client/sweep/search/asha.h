@@ -16,4 +16,9 @@ void gw_asha_begin(const struct gw_search *search, struct gw_search_trial *trial
 
 void gw_asha_deinit(struct gw_search *search);
 
+/* gw_asha_promote_last returns the best paused trial of the highest rung, or NULL. It goes on
+ * although it is not among the best 1/eta, so that also a search of few trials has one that ends.
+ */
+struct gw_search_trial *gw_asha_promote_last(struct gw_search *search);
+
 #endif

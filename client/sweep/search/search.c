@@ -321,6 +321,17 @@ static int add_trial(struct gw_search *search, struct gw_search_trial **made,
     return 0;
 }
 
+/* A paused trial goes on. */
+static int resume(struct gw_search *search, struct gw_search_trial *paused,
+                  const struct gw_trial **trial)
+{
+    unrank_trial(search, paused);
+    paused->shown.state = GW_TRIAL_RUNNING;
+    paused->answer = GW_DECISION_CONTINUE; /* also if it reports its last step again */
+    *trial = &paused->shown;
+    return 0;
+}
+
 int gw_search_ask(struct gw_search *search, uint64_t elapsed_ns, const struct gw_trial **trial,
                   struct gw_error *error)
 {
@@ -329,13 +340,8 @@ int gw_search_ask(struct gw_search *search, uint64_t elapsed_ns, const struct gw
     int rc = check_limits(search, elapsed_ns, error);
     if (rc < 0)
         return rc;
-    if ((made = gw_asha_promote(search))) {
-        unrank_trial(search, made);
-        made->shown.state = GW_TRIAL_RUNNING;
-        made->answer = GW_DECISION_CONTINUE; /* also if it reports its last step again */
-        *trial = &made->shown;
-        return 0;
-    }
+    if ((made = gw_asha_promote(search)))
+        return resume(search, made, trial);
     rc = check_trials(search, error);
     if (rc == 0)
         rc = add_trial(search, &made, error);
@@ -344,6 +350,8 @@ int gw_search_ask(struct gw_search *search, uint64_t elapsed_ns, const struct gw
     if (rc == GW_ENOENT && may_promote(search))
         return gw_error_set(error, GW_EAGAIN,
                             "no trial now: ask again when a running one has paused or ended");
+    if (rc == GW_ENOENT && search->best == UINT32_MAX && (made = gw_asha_promote_last(search)))
+        return resume(search, made, trial);
     return rc;
 }
 
@@ -417,10 +425,13 @@ static void count_end(struct gw_search *search, struct gw_search_trial *trial)
     search->unimproved++;
     if (trial->shown.state != GW_TRIAL_DONE)
         return;
-    if (search->best == UINT32_MAX || trial->loss < search->trials.items[search->best]->loss) {
+    const struct gw_search_trial *best =
+        search->best == UINT32_MAX ? NULL : search->trials.items[search->best];
+    if (!best || trial->loss < best->loss) {
         search->best = trial->shown.number;
         search->unimproved = 0;
-    }
+    } else if (trial->loss == best->loss && trial->shown.number < search->best)
+        search->best = trial->shown.number;
 }
 
 int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state state,
@@ -447,6 +458,20 @@ int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state
     }
     if (state != GW_TRIAL_PAUSED)
         count_end(search, trial);
+    return 0;
+}
+
+int gw_search_reopen(struct gw_search *search, uint32_t number, struct gw_error *error)
+{
+    if (number >= search->trials.count)
+        return gw_error_set(error, GW_ENOENT, "the search has no trial %u", number);
+    struct gw_search_trial *trial = search->trials.items[number];
+    if (trial->shown.state != GW_TRIAL_FAILED)
+        return gw_error_set(error, GW_EINVAL, "trial %u has not failed", number);
+    trial->shown.state = GW_TRIAL_RUNNING;
+    trial->answer = GW_DECISION_CONTINUE;
+    search->failures--;
+    search->unimproved -= search->unimproved > 0;
     return 0;
 }
 

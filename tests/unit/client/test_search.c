@@ -404,6 +404,33 @@ static void tpe_bears_odd_reports(void **state)
     gw_search_free(search);
 }
 
+/* Five trials, eta 4: no rung above the first has four trials. */
+static void the_best_of_few_paused_trials_runs_to_its_end(void **state)
+{
+    (void)state;
+    struct gw_search *search = make_search(
+        SPACE("x=0..1"), GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM, .trials = 5, .max_steps = 8,
+                                           .pruner = GW_PRUNE_ASHA_PROMOTE));
+    const struct gw_trial *trial, *best;
+    enum gw_decision decision;
+    int asked = 0;
+    while (gw_search_ask(search, 0, &trial, &error) == 0 && ++asked < 20) {
+        assert_int_equal(gw_search_tell(search, trial->number, trial->until, number(trial, "x"),
+                                        &decision, &error),
+                         0);
+        assert_int_equal(
+            gw_search_end(search, trial->number,
+                          decision == GW_DECISION_PAUSE ? GW_TRIAL_PAUSED : GW_TRIAL_DONE, NAN,
+                          &error),
+            0);
+    }
+    assert_int_equal(asked, 5 + 2); /* to 4 steps, to 8 */
+    assert_int_equal(gw_search_best(search, &best, &error), 0);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_true(best->value <= gw_search_trial(search, i)->value);
+    gw_search_free(search);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +456,7 @@ int main(void)
         cmocka_unit_test(a_kernel_is_as_wide_as_the_gap_to_a_neighbour),
         cmocka_unit_test(tpe_gives_the_same_trials_for_the_same_reports),
         cmocka_unit_test(tpe_bears_odd_reports),
+        cmocka_unit_test(the_best_of_few_paused_trials_runs_to_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

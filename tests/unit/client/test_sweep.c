@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "client/cli/sweep/trial_folder.h"
 #include "client/cli/sweep/trial_template.h"
 #include "client/sweep/controller/sweep_state.h"
 #include "client/sweep/controller/trial_record.h"
@@ -168,6 +170,24 @@ static void a_trial_cancelled_by_a_user_has_failed(void **state)
     gw_sweep_state_deinit(&sweep);
 }
 
+static void an_interrupted_trial_can_start_again(void **state)
+{
+    (void)state;
+    struct gw_sweep_state sweep =
+        make_state(GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM, .trials = 1), "loss");
+    struct gw_sweep_state_trial *a = start(&sweep, 1);
+    end_with(&sweep, 1, "cancelled", NAN);
+    assert_int_equal(gw_sweep_state_reopen(&sweep, 0, &error), 0);
+    assert_ptr_equal(start(&sweep, 2), a);
+    report(&sweep, 2, 1, 0.5);
+    end_with(&sweep, 2, "done", NAN);
+    assert_int_equal(a->shown.trial->state, GW_TRIAL_DONE);
+    assert_string_equal(a->shown.text, "");
+    assert_int_equal(gw_sweep_state_reopen(&sweep, 0, &error), 0); /* does nothing */
+    assert_int_equal(a->shown.trial->state, GW_TRIAL_DONE);
+    gw_sweep_state_deinit(&sweep);
+}
+
 static void a_copied_trial_starts_again_with_other_params(void **state)
 {
     (void)state;
@@ -259,6 +279,45 @@ static void a_number_has_the_digits_that_it_needs(void **state)
     gw_value_unref(tenth);
 }
 
+/* -- Folders --- */
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool exists(const char *dir, const char *name)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static void the_folder_of_a_copy_has_the_files_of_its_source(void **state)
+{
+    (void)state;
+    char top[] = "/tmp/gw-test-sweep-XXXXXX", command[600];
+    assert_non_null(mkdtemp(top));
+    struct gw_trial good = {.number = 0, .source = 0}, bad = {.number = 1, .source = 1};
+    assert_int_equal(gw_trial_folder_make(top, "dirs", &good, &error), 0);
+    assert_int_equal(gw_trial_folder_make(top, "dirs", &bad, &error), 0);
+    write_file(top, "dirs/0/good", "");
+    write_file(top, "dirs/1/bad", "");
+    bad.source = 0;
+    if (gw_trial_folder_make(top, "dirs", &bad, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_true(exists(top, "dirs/1/good"));
+    assert_false(exists(top, "dirs/1/bad"));
+    assert_true(exists(top, "dirs/0/good"));
+    (void)snprintf(command, sizeof command, "rm -rf %s", top);
+    assert_int_equal(system(command), 0);
+}
+
 /* -- Words --- */
 
 static void words_get_the_parameters_of_their_trial(void **state)
@@ -307,10 +366,12 @@ int main(void)
         cmocka_unit_test(a_paused_trial_starts_again_as_another_job),
         cmocka_unit_test(a_trial_that_goes_on_beyond_its_last_step_is_cancelled),
         cmocka_unit_test(a_trial_cancelled_by_a_user_has_failed),
+        cmocka_unit_test(an_interrupted_trial_can_start_again),
         cmocka_unit_test(a_copied_trial_starts_again_with_other_params),
         cmocka_unit_test(a_record_is_read_as_it_was_written),
         cmocka_unit_test(a_record_that_is_too_long_is_refused),
         cmocka_unit_test(a_number_has_the_digits_that_it_needs),
+        cmocka_unit_test(the_folder_of_a_copy_has_the_files_of_its_source),
         cmocka_unit_test(words_get_the_parameters_of_their_trial),
         cmocka_unit_test(an_unknown_parameter_in_a_word_is_refused),
     };
