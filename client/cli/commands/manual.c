@@ -57,6 +57,8 @@ static const struct entry set_variables[] = {
     {"GANGWAY_TASK", "The task's index in it."},
     {"GANGWAY_ATTEMPT", "The number of this attempt. No other attempt in the cluster has it."},
     {"GANGWAY_RESTART_COUNT", "How often the task was started before: 0 in its first attempt."},
+    {"GANGWAY_PARAMS", "Of a trial of a sweep: its parameters as JSON."},
+    {"GANGWAY_TRIAL", "Of a trial of a sweep: its number."},
     {"GANGWAY_REPORT", "The socket for reports of metrics; see gangway-report(1)."},
     {"GANGWAY_ARRAY_INDEX", "With --array: the task's number."},
     {"GANGWAY_LINE", "With --each-line: the task's line."},
