@@ -20,6 +20,7 @@ enum {
 /* Maximum size of a value inside a message. Larger values are sent as descriptors. A scattered
  * value is sent to the scheduler inside a message up to the larger limit, so that the scheduler
  * needs no descriptor for it. */
+enum { GW_METRIC_NAMES_MAX = 8 }; /* metrics of a task; further names are dropped */
 enum { GW_INLINE_BYTES_MAX = 4096, GW_SCATTER_INLINE_BYTES_MAX = 256 << 10 };
 
 /* Results of at least this size are written to memory files that are reused (memfile_given). */

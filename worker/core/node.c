@@ -10,6 +10,7 @@
 #include "worker/core/gangs/gang.h"
 #include "worker/core/gangs/hang.h"
 #include "worker/core/link/assignment.h"
+#include "worker/core/link/metric_reports.h"
 #include "worker/core/link/orphaned.h"
 #include "worker/core/link/process_outcome.h"
 #include "worker/core/link/progress_throttle.h"
@@ -158,6 +159,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->folders);
     gw_progress_throttle_on_queued(core, 0);
     gw_map_deinit(&core->throttled);
+    gw_metric_reports_deinit(core);
     gw_workdir_retention_deinit(core);
     gw_orphaned_deinit(core);
     free(core->leave.why);

@@ -13,23 +13,32 @@ void gw_progress_begin(struct gw_progress *progress, uint64_t attempt, uint32_t 
     progress->attempt = attempt;
     progress->rank = rank;
     progress->silence_ns = silence_ns;
-    progress->metric_count = 0;
+    progress->metric_count = progress->window_count = 0;
+    progress->window_ns = 0;
     progress->pending = false;
     progress->sent_ns = 0;
 }
 
-static int send_metric(struct gw_progress *progress, struct gw_progress_metric *metric,
-                       uint64_t now_ns)
+static int send_metric(struct gw_progress *progress, struct gw_progress_metric *metric)
 {
     const struct gw_message message = {.type = GW_MESSAGE_metric,
                                        .metric = {.attempt = progress->attempt,
                                                   .rank = progress->rank,
                                                   .step = metric->step,
                                                   .name = metric->name,
-                                                  .value = metric->value}};
+                                                  .value = metric->value,
+                                                  .wall_ns = metric->wall_ns}};
     metric->pending = false;
-    metric->sent_ns = now_ns;
     return gw_outbox_say(progress->outbox, &message);
+}
+
+static int send_pending(struct gw_progress *progress)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < progress->metric_count && rc == 0; i++)
+        if (progress->metrics[i].pending)
+            rc = send_metric(progress, &progress->metrics[i]);
+    return rc;
 }
 
 static int send_progress(struct gw_progress *progress, uint64_t now_ns)
@@ -67,12 +76,22 @@ static struct gw_progress_metric *metric_of(struct gw_progress *progress, const 
 int gw_progress_metric(struct gw_progress *progress, int64_t step, const char *name, double value,
                        uint64_t now_ns)
 {
+    int rc = 0;
+    if (is_due(progress->window_ns, now_ns)) {
+        progress->window_ns = now_ns;
+        progress->window_count = 0;
+        rc = send_pending(progress);
+    }
     struct gw_progress_metric *metric = metric_of(progress, name);
     metric->pending = true;
     metric->step = step;
     metric->value = value;
+    metric->wall_ns = gw_clock_wall_ns();
     (void)snprintf(metric->name, sizeof metric->name, "%s", name);
-    return is_due(metric->sent_ns, now_ns) ? send_metric(progress, metric, now_ns) : 0;
+    if (rc < 0 || progress->window_count == GW_PROGRESS_WINDOW_METRICS)
+        return rc;
+    progress->window_count++;
+    return send_metric(progress, metric);
 }
 
 int gw_progress_note(struct gw_progress *progress, double fraction, const char *text,
@@ -96,10 +115,7 @@ int gw_progress_alive(struct gw_progress *progress)
 
 int gw_progress_end(struct gw_progress *progress, uint64_t now_ns)
 {
-    int rc = 0;
-    for (uint32_t i = 0; i < progress->metric_count && rc == 0; i++)
-        if (progress->metrics[i].pending)
-            rc = send_metric(progress, &progress->metrics[i], now_ns);
+    int rc = send_pending(progress);
     if (rc == 0 && progress->pending && progress->fraction >= 0)
         rc = send_progress(progress, now_ns);
     return rc;

@@ -1,5 +1,7 @@
-/* Progress of the executing task, and the metrics of its steps. Each is sent at most once in 50 ms.
- * The last value is always sent. */
+/* Progress of the executing task, and the metrics of its steps. Progress is sent at most once in
+ * 50 ms, and the last one always. Of metrics, the first 64 reports in 50 ms are sent. Of further
+ * ones, only the newest of each metric is sent, at the next report after that time or at the end.
+ */
 #ifndef GW_RUNNER_PROGRESS_H
 #define GW_RUNNER_PROGRESS_H
 
@@ -8,7 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GW_PROGRESS_METRICS = 8 }; /* metrics that each have a timer of their own */
+enum {
+    GW_PROGRESS_METRICS = 8,         /* metrics of which the newest value is stored */
+    GW_PROGRESS_WINDOW_METRICS = 64, /* reports that are sent within 50 ms */
+};
 
 struct gw_progress {
     struct gw_outbox *outbox; /* borrowed */
@@ -20,9 +25,10 @@ struct gw_progress {
         int64_t step;
         double value;
         char name[128];
-        uint64_t sent_ns;
+        uint64_t wall_ns; /* when it was reported */
     } metrics[GW_PROGRESS_METRICS];
-    uint32_t metric_count;
+    uint32_t metric_count, window_count;
+    uint64_t window_ns; /* when the current 50 ms began */
     bool pending;
     double fraction; /* negative: only a sign of life is pending */
     char text[201];

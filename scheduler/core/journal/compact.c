@@ -1,6 +1,6 @@
 /* Compaction of the journal: drops facts that have no effect any more. These are facts about
- * forgotten jobs, facts about workers that have left, and all term and job id facts except the last
- * of each kind.
+ * forgotten jobs, facts about workers that have left, reports of metrics whose points were dropped
+ * (metric.h), and all term and job id facts except the last of each kind.
  *
  * Invariant: applying the remaining facts to a new core gives the same state as applying all facts.
  * A forgotten job stays if the content of a job that stays names it, because its rows are looked up
@@ -9,9 +9,11 @@
 
 #include "graph/base/map.h"
 #include "graph/base/must.h"
+#include "graph/base/strmap.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/sched.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* One fact of the journal in memory. `at` points to the size of the fact; its number and its
@@ -53,9 +55,18 @@ static bool row_at(const struct gw_buffer *facts, size_t at, struct row *row)
 #define EACH_ROW(facts, place, row)                                                                \
     for (size_t place = 0; row_at(facts, place, &(row)); place += (row).bytes)
 
+/* A metric_reported fact. */
+struct report {
+    size_t at;            /* its offset */
+    uint64_t nth, stride; /* 0: the fact is not valid */
+};
+
 struct compaction {
-    struct gw_map workers; /* connected worker -> offset of its worker_joined fact */
-    struct gw_map jobs;    /* forgotten jobs: FORGOTTEN, or KEPT because another job needs it */
+    struct gw_map workers;    /* connected worker -> offset of its worker_joined fact */
+    struct gw_map jobs;       /* forgotten jobs: FORGOTTEN, or KEPT because another job needs it */
+    struct gw_strmap metrics; /* job, task and name of a metric -> index into `lasts` */
+    GW_ARRAY(struct report) lasts;
+    struct gw_buffer key;
     bool changed;
 };
 
@@ -71,6 +82,52 @@ static bool has_left(const struct compaction *compaction, const struct row *row,
     uint64_t joined;
     return row->worker && (row->type == GW_FACT_worker_left ||
                            !gw_map_get(&compaction->workers, row->worker, &joined) || joined != at);
+}
+
+/* Reads a metric_reported fact. `key` becomes the text that names its metric. */
+static struct report report_of(const struct row *row, size_t at, struct gw_buffer *key)
+{
+    struct report report = {.at = at};
+    const size_t name_at = HEADER_BYTES + 8 + 4, tail_bytes = 8 * sizeof(uint64_t);
+    char number[64];
+    uint32_t index, name_bytes;
+    key->size = 0;
+    GW_MUST(gw_buffer_append(key, "", 1));
+    if (row->bytes < name_at + sizeof name_bytes + tail_bytes)
+        return report;
+    memcpy(&index, row->at + name_at - sizeof index, sizeof index);
+    memcpy(&name_bytes, row->at + name_at, sizeof name_bytes);
+    if (row->bytes != name_at + sizeof name_bytes + name_bytes + tail_bytes)
+        return report;
+    (void)snprintf(number, sizeof number, "%llu %u ", (unsigned long long)row->job, index);
+    key->size = 0;
+    GW_MUST(gw_buffer_append(key, number, strlen(number)));
+    GW_MUST(gw_buffer_append(key, row->at + name_at + sizeof name_bytes, name_bytes));
+    GW_MUST(gw_buffer_append(key, "", 1));
+    memcpy(&report.nth, row->at + row->bytes - 16, sizeof report.nth);
+    memcpy(&report.stride, row->at + row->bytes - 8, sizeof report.stride);
+    return report;
+}
+
+static struct report *last_report(struct compaction *compaction, const struct gw_buffer *key)
+{
+    uint64_t number;
+    if (!gw_strmap_get(&compaction->metrics, (const char *)key->data, &number)) {
+        number = compaction->lasts.count;
+        GW_MUST(gw_array_push(&compaction->lasts, (struct report){0}));
+        GW_MUST(gw_strmap_put(&compaction->metrics, (const char *)key->data, number));
+    }
+    return &compaction->lasts.items[number];
+}
+
+/* Returns true if the fact is a report whose point was dropped. */
+static bool is_thinned(struct compaction *compaction, const struct row *row, size_t at)
+{
+    if (row->type != GW_FACT_metric_reported)
+        return false;
+    const struct report report = report_of(row, at, &compaction->key);
+    const struct report *last = last_report(compaction, &compaction->key);
+    return last->at != at && last->stride && report.nth % last->stride != 0;
 }
 
 static void retain_named(uint64_t job, void *arg)
@@ -99,7 +156,7 @@ static struct gw_bin content_of(const struct row *row)
     return bytes <= (size_t)(row->at + row->bytes - at) ? (struct gw_bin){at, bytes} : none;
 }
 
-/* Mark phase: every job that stays in the journal keeps the jobs that it names, transitively. */
+/* Mark phase: stride job that stays in the journal keeps the jobs that it names, transitively. */
 static void retain_needed(struct compaction *compaction, const struct gw_buffer *facts)
 {
     struct row row;
@@ -122,7 +179,10 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
             term = at;
         else if (row.type == GW_FACT_job_ids)
             ids = at;
-        else if (row.type == GW_FACT_job_forgotten)
+        else if (row.type == GW_FACT_metric_reported) {
+            const struct report report = report_of(&row, at, &compaction.key);
+            *last_report(&compaction, &compaction.key) = report;
+        } else if (row.type == GW_FACT_job_forgotten)
             GW_MUST(gw_map_put(&compaction.jobs, row.job, FORGOTTEN));
         else if (row.type == GW_FACT_worker_joined)
             GW_MUST(gw_map_put(&compaction.workers, row.worker, at));
@@ -136,11 +196,14 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
     for (size_t at = 0; rc == 0 && row_at(facts, at, &row); at += row.bytes) {
         bool old = (row.type == GW_FACT_term && at != term) ||
                    (row.type == GW_FACT_job_ids && at != ids) || is_dropped(&compaction, row.job) ||
-                   has_left(&compaction, &row, at);
+                   has_left(&compaction, &row, at) || is_thinned(&compaction, &row, at);
         if (!old)
             GW_MUST(gw_buffer_append(out, row.at, row.bytes));
     }
     gw_map_deinit(&compaction.jobs);
+    gw_strmap_deinit(&compaction.metrics);
+    gw_array_deinit(&compaction.lasts);
+    gw_buffer_deinit(&compaction.key);
     gw_map_deinit(&compaction.workers);
     return rc;
 }

@@ -181,21 +181,21 @@ static void dump_place(const struct gw_checkpoint_place *place, struct gw_buffer
     gw_fact_log_put_U32(out, (uint32_t)place->is_copy << 1 | place->gone);
 }
 
-/* The metrics of a task are in the order in which they were reported last. Reports that are not
- * stored change this order, so the dump has sums, which do not depend on it. */
 static void dump_metrics(const struct gw_job *job, uint32_t row, struct gw_buffer *out)
 {
-    uint64_t names = 0, points = 0, seqs = 0;
     for (const struct gw_metric *metric = gw_metric_first(job, row); metric;
          metric = metric->next) {
-        names += metric->points.count > 0;
-        points += metric->points.count;
-        for (size_t i = 0; i < metric->points.count; i++)
-            seqs += metric->points.items[i].seq * (i + 1);
+        gw_fact_log_put_STR(out, metric->name);
+        gw_fact_log_put_U64(out, metric->attempt);
+        gw_fact_log_put_U64(out, metric->count);
+        gw_fact_log_put_U64(out, metric->stride);
+        for (size_t i = 0; i < metric->points.count; i++) {
+            gw_fact_log_put_U64(out, metric->points.items[i].seq);
+            gw_fact_log_put_U64(out, metric->points.items[i].nth);
+            gw_fact_log_put_U64(out, metric->points.items[i].wall_ns);
+            gw_fact_log_put_U64(out, (uint64_t)metric->points.items[i].step);
+        }
     }
-    gw_fact_log_put_U64(out, names);
-    gw_fact_log_put_U64(out, points);
-    gw_fact_log_put_U64(out, seqs);
 }
 
 static void dump_task(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,

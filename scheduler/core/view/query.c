@@ -29,7 +29,7 @@
 struct asked {
     const struct gw_sched *sched;
     const struct gw_value *arguments; /* NULL: none */
-    uint32_t uid;                     /* the user of the client */
+    const struct gw_remote *remote;   /* the client; NULL: asked by the scheduler itself */
     struct gw_page *page;             /* for a listing */
     struct gw_value *answer;          /* for all other queries */
     uint64_t counted;                 /* rows of a listing that are counted but left out */
@@ -75,7 +75,8 @@ static int ask_status(struct asked *asked, struct gw_error *error)
 static int ask_jobs(struct asked *asked, struct gw_error *error)
 {
     struct gw_selection selection;
-    int rc = gw_selection_init(&selection, asked->arguments, asked->uid, error);
+    int rc = gw_selection_init(&selection, asked->arguments, asked->remote ? asked->remote->uid : 0,
+                               error);
     if (rc < 0)
         return rc;
     const int64_t limit = number_of(asked, "limit", UINT32_MAX);
@@ -267,8 +268,11 @@ static int ask_metrics(struct asked *asked, struct gw_error *error)
         .jobs = jobs, .row = -1, .after = after > 0 ? (uint64_t)after : 0};
     int rc = list ? find_jobs(asked, jobs, &wanted.count, error)
                   : find_row(asked->sched, asked->arguments, &jobs[0], &wanted.row, error);
+    wanted.count += rc == 0 && !list;
+    for (size_t i = 0; rc == 0 && asked->remote && i < wanted.count; i++)
+        rc = gw_sched_access_job(jobs[i], jobs[i]->id, gw_sched_access_uid(asked->remote, jobs[i]),
+                                 error);
     if (rc == 0) {
-        wanted.count += !list;
         gw_metric_rows(asked->sched, &wanted, asked->page);
     }
     free(jobs);
@@ -404,7 +408,7 @@ int gw_sched_query_encoded(struct gw_sched *sched, const struct gw_remote *remot
                            struct gw_error *error)
 {
     struct gw_page page = {0};
-    struct asked asked = {.sched = sched, .uid = remote->uid, .page = &page};
+    struct asked asked = {.sched = sched, .remote = remote, .page = &page};
     struct gw_value *arguments;
     const struct kind *kind = find_kind(query->what, error);
     int rc = kind ? decode(query, &arguments, error) : GW_EINVAL;

@@ -326,8 +326,12 @@ static void send_metric(struct sim *sim, struct process *process, const struct l
     sim_host_queue(sim, process->host);
     const struct row *row = &process->rows.items[0];
     struct gw_message message = {.type = GW_MESSAGE_metric};
-    message.metric =
-        (struct gw_msg_metric){row->attempt, row->rank, (int64_t)process->collective, "loss", 0.5};
+    message.metric = (struct gw_msg_metric){.attempt = row->attempt,
+                                            .rank = row->rank,
+                                            .step = (int64_t)process->collective,
+                                            .name = "loss",
+                                            .value = 0.5,
+                                            .wall_ns = sim->now_ns};
     sim_process_tell(sim, process, &message, NULL, 0);
 }
 

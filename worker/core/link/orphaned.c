@@ -24,6 +24,7 @@
  * ends, since it has counted all attempts here as lost. */
 #include "worker/core/link/orphaned.h"
 
+#include "worker/core/link/metric_reports.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/objects/object.h"
@@ -71,8 +72,10 @@ uint64_t gw_orphaned_until_ns(const struct gw_node_core *core)
 /* -- Stored ends ---------------------------------------------------------------------------------
  */
 
-static void untold_free(struct gw_untold *untold)
+static void untold_free(struct gw_node_core *core, struct gw_untold *untold)
 {
+    if (untold->place.rank == 0 || untold->place.rank == GW_RANK_NONE)
+        gw_metric_reports_drop(core, untold->place.attempt);
     free(untold->value);
     free(untold->end.text);
     free(untold->tail);
@@ -82,7 +85,7 @@ static void untold_free(struct gw_untold *untold)
 void gw_orphaned_forget(struct gw_node_core *core)
 {
     for (size_t i = 0; i < core->orphaned.untold.count; i++)
-        untold_free(&core->orphaned.untold.items[i]);
+        untold_free(core, &core->orphaned.untold.items[i]);
     gw_array_clear(&core->orphaned.untold);
     core->orphaned.bytes = 0;
 }
@@ -100,13 +103,20 @@ void gw_orphaned_on_acknowledged(struct gw_node_core *core)
     while (count < orphaned->untold.count && orphaned->untold.items[count].said_ns &&
            orphaned->untold.items[count].said_ns + COMMIT_NS <= core->acked_ns) {
         orphaned->bytes -= orphaned->untold.items[count].retained_bytes;
-        untold_free(&orphaned->untold.items[count++]);
+        untold_free(core, &orphaned->untold.items[count++]);
     }
     if (!count)
         return;
     orphaned->untold.count -= count;
     memmove(orphaned->untold.items, orphaned->untold.items + count,
             orphaned->untold.count * sizeof *orphaned->untold.items);
+}
+
+bool gw_orphaned_stores(const struct gw_node_core *core, const struct gw_attempt *run)
+{
+    const size_t count = core->orphaned.untold.count;
+    const struct gw_untold *last = count ? &core->orphaned.untold.items[count - 1] : NULL;
+    return last && last->place.attempt == run->attempt && last->place.rank == run->rank;
 }
 
 bool gw_orphaned_tells_again(const struct gw_attempt *run)
@@ -232,7 +242,7 @@ void gw_orphaned_say(struct gw_node_core *core)
         }
         orphaned->bytes -=
             untold->retained_bytes; /* the scheduler may charge this end from now on */
-        untold_free(untold);
+        untold_free(core, untold);
     }
     orphaned->untold.count = retained;
 }
@@ -308,7 +318,7 @@ static void drop_let_go(struct gw_node_core *core)
             continue;
         }
         orphaned->bytes -= untold->retained_bytes;
-        untold_free(untold);
+        untold_free(core, untold);
     }
     orphaned->untold.count = retained;
 }

@@ -21,6 +21,8 @@ void gw_orphaned_ended(struct gw_node_core *core, const struct gw_attempt *run,
 /* gw_orphaned_tells_again returns true if a successful end of this attempt is stored even after it
  * was reported. */
 bool gw_orphaned_tells_again(const struct gw_attempt *run);
+/* gw_orphaned_stores returns true if the end of this attempt was stored just now. */
+bool gw_orphaned_stores(const struct gw_node_core *core, const struct gw_attempt *run);
 /* gw_orphaned_on_acknowledged removes the ends that the scheduler has certainly committed. The
  * caller has increased acked_ns. */
 void gw_orphaned_on_acknowledged(struct gw_node_core *core);

@@ -1,22 +1,22 @@
-/* Passes the progress, metrics and printed output of tasks on to the scheduler, and throttles them
- * while the scheduler is slow to read. The scheduler shows only the newest progress and metric.
+/* Passes the progress and printed output of tasks on to the scheduler, and throttles them while the
+ * scheduler is slow to read. The scheduler shows only the newest progress.
  *
- * Invariants: while the scheduler is slow, at most one `progress` and one `metric` message per task
- * is stored, the newest. It is sent when the scheduler reads again, or just before the end of the
+ * Invariants: while the scheduler is slow, at most one `progress` message per task is stored, the
+ * newest. It is sent when the scheduler reads again, or just before the end of the
  * task is reported. Of printed output, only the number of bytes is counted meanwhile. No other
  * message is delayed. */
 #include "worker/core/link/progress_throttle.h"
 
+#include "worker/core/link/metric_reports.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
 
 #include <stdlib.h>
 
-/* The newest progress and metric of one task. The texts are owned. */
+/* The newest progress of one task. */
 struct throttled {
-    struct gw_msg_progress progress;
-    struct gw_msg_metric metric;
-    char *text, *name; /* text of progress, name of metric; NULL: none is stored */
+    struct gw_msg_progress progress; /* its text is owned */
+    char *text;
 };
 
 static struct throttled *find(const struct gw_node_core *core, uint64_t attempt)
@@ -27,56 +27,40 @@ static struct throttled *find(const struct gw_node_core *core, uint64_t attempt)
                : NULL;
 }
 
-static void hold(struct gw_node_core *core, uint64_t attempt, const struct gw_message *message)
+static void hold(struct gw_node_core *core, const struct gw_msg_progress *progress)
 {
-    struct throttled *throttled = find(core, attempt);
+    struct throttled *throttled = find(core, progress->attempt);
     if (!throttled) {
         throttled = gw_core_alloc(sizeof *throttled);
-        GW_MUST(gw_map_put(&core->throttled, attempt, (uintptr_t)throttled));
+        GW_MUST(gw_map_put(&core->throttled, progress->attempt, (uintptr_t)throttled));
     }
-    if (message->type == GW_MESSAGE_progress) {
-        free(throttled->text);
-        throttled->progress = message->progress;
-        throttled->text = gw_core_strdup(message->progress.text);
-    } else {
-        free(throttled->name);
-        throttled->metric = message->metric;
-        throttled->name = gw_core_strdup(message->metric.name);
-    }
+    free(throttled->text);
+    throttled->progress = *progress;
+    throttled->text = gw_core_strdup(progress->text);
 }
 
-/* Sends the stored messages of an attempt and removes them. */
+/* Sends the stored message of an attempt and removes it. */
 static void let_go(struct gw_node_core *core, uint64_t attempt)
 {
     struct throttled *throttled = find(core, attempt);
     if (!throttled)
         return;
-    if (throttled->name && core->registered) {
-        throttled->metric.name = gw_core_text(core, throttled->name);
-        gw_core_send(core, core->scheduler, GW_MESSAGE_metric)->message.metric = throttled->metric;
-    }
-    if (throttled->text && core->registered) {
+    if (core->registered) {
         throttled->progress.text = gw_core_text(core, throttled->text);
         gw_core_send(core, core->scheduler, GW_MESSAGE_progress)->message.progress =
             throttled->progress;
     }
     (void)gw_map_remove(&core->throttled, attempt);
     free(throttled->text);
-    free(throttled->name);
     free(throttled);
 }
 
-void gw_progress_throttle_tell(struct gw_node_core *core, const struct gw_attempt *run,
-                               const struct gw_message *message)
+void gw_progress_throttle_tell(struct gw_node_core *core, const struct gw_msg_progress *progress)
 {
-    if (!core->registered)
-        return;
-    if (core->scheduler_slow && (run->rank == 0 || run->rank == GW_RANK_NONE))
-        hold(core, run->attempt, message);
-    else if (!core->scheduler_slow && message->type == GW_MESSAGE_progress)
-        gw_core_send(core, core->scheduler, message->type)->message.progress = message->progress;
-    else if (!core->scheduler_slow)
-        gw_core_send(core, core->scheduler, message->type)->message.metric = message->metric;
+    if (core->registered && core->scheduler_slow)
+        hold(core, progress);
+    else if (core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_progress)->message.progress = *progress;
 }
 
 void gw_progress_throttle_printed(struct gw_node_core *core, struct gw_attempt *run,
@@ -97,8 +81,10 @@ void gw_progress_throttle_printed(struct gw_node_core *core, struct gw_attempt *
 
 void gw_progress_throttle_end(struct gw_node_core *core, const struct gw_attempt *run)
 {
-    if (core->throttled.count && (run->rank == 0 || run->rank == GW_RANK_NONE))
-        let_go(core, run->attempt);
+    if (run->rank != 0 && run->rank != GW_RANK_NONE)
+        return;
+    let_go(core, run->attempt);
+    gw_metric_reports_flush(core, run->attempt);
 }
 
 void gw_progress_throttle_on_queued(struct gw_node_core *core, uint64_t bytes)
@@ -110,4 +96,6 @@ void gw_progress_throttle_on_queued(struct gw_node_core *core, uint64_t bytes)
         let_go(core, attempt);
         at = 0; /* the removal may have moved other entries: restart the walk */
     }
+    if (!core->scheduler_slow)
+        gw_metric_reports_on_read(core);
 }

@@ -5,6 +5,7 @@
 #include "worker/core/gangs/gang.h"
 #include "worker/core/gangs/hang.h"
 #include "worker/core/link/assignment.h"
+#include "worker/core/link/metric_reports.h"
 #include "worker/core/link/orphaned.h"
 #include "worker/core/model/core.h"
 #include "worker/core/objects/fetch.h"
@@ -92,6 +93,7 @@ void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_messa
     gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
         registration;
     store_cluster(&core->history, message->welcome.cluster);
+    gw_metric_reports_on_registered(core);
     gw_orphaned_say(core);
     size_t at = 0;
     uint64_t key, value;

@@ -2,6 +2,8 @@
 #include "worker/core/link/retire.h"
 
 #include "worker/core/gangs/gang.h"
+#include "worker/core/link/metric_reports.h"
+#include "worker/core/link/orphaned.h"
 #include "worker/core/link/progress_throttle.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/job.h"
@@ -15,6 +17,8 @@ void gw_retire_attempt(struct gw_node_core *core, struct gw_attempt *run)
 {
     gw_attempt_pull(run);
     gw_progress_throttle_end(core, run);
+    if ((run->rank == 0 || run->rank == GW_RANK_NONE) && !gw_orphaned_stores(core, run))
+        gw_metric_reports_drop(core, run->attempt);
     if (run->process)
         run->process->load_ns -= run->load_ns;
     if (run->holds_slots)

@@ -2,6 +2,7 @@
 #include "worker/core/link/task_report.h"
 
 #include "graph/wire/enums.h"
+#include "worker/core/link/metric_reports.h"
 #include "worker/core/link/progress_throttle.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/processes/inactivity_timeout.h"
@@ -17,7 +18,7 @@ int gw_task_report_on_progress(struct gw_node_core *core, struct gw_process *pro
     gw_inactivity_timeout_end(core, process);
     bool first = progress->rank == 0 || progress->rank == GW_RANK_NONE;
     if (first && progress->fraction >= 0)
-        gw_progress_throttle_tell(core, run, message);
+        gw_progress_throttle_tell(core, progress);
     return 0;
 }
 
@@ -28,7 +29,8 @@ int gw_task_report_on_metric(struct gw_node_core *core, struct gw_process *proce
     if (!run || run->attempt != message->metric.attempt)
         return GW_EPROTO;
     gw_inactivity_timeout_end(core, process);
-    gw_progress_throttle_tell(core, run, message);
+    if (run->rank == 0 || run->rank == GW_RANK_NONE)
+        gw_metric_reports_add(core, run, &message->metric);
     return 0;
 }
 
@@ -36,17 +38,14 @@ void gw_task_report_on_reported(struct gw_node_core *core, const struct gw_event
 {
     struct gw_process *process = gw_process_find(core, event->number);
     const struct gw_attempt *run = process ? process->queue.first : NULL;
-    struct gw_message message = *event->message;
+    const struct gw_msg_metric *report = &event->message->metric;
     if (!run)
         return;
     gw_inactivity_timeout_end(core, process);
-    if (run->gang && message.metric.step > run->gang->reported)
-        run->gang->reported = message.metric.step;
-    if (!*message.metric.name || (run->rank != 0 && run->rank != GW_RANK_NONE))
-        return;
-    message.metric.attempt = run->attempt;
-    message.metric.rank = run->rank;
-    gw_progress_throttle_tell(core, run, &message);
+    if (run->gang && report->step > run->gang->reported)
+        run->gang->reported = report->step;
+    if (*report->name && (run->rank == 0 || run->rank == GW_RANK_NONE))
+        gw_metric_reports_add(core, run, report);
 }
 
 uint32_t gw_task_report_answer(const struct gw_process *process, int64_t step)

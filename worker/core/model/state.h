@@ -511,8 +511,9 @@ struct gw_node_core {
     struct gw_known_history history;
 
     struct gw_map jobs, attempts, gangs, actors, links, processes_by_id, neighbours, requests;
-    struct gw_map folders;   /* serial -> struct gw_attempt that has or requested a folder */
-    struct gw_map throttled; /* attempt -> progress stored while the scheduler is slow */
+    struct gw_map folders;        /* serial -> struct gw_attempt that has or requested a folder */
+    struct gw_map metric_reports; /* attempt -> struct gw_metric_reports *, see metric_reports.h */
+    struct gw_map throttled;      /* attempt -> progress stored while the scheduler is slow */
     bool scheduler_slow;
     GW_ARRAY(struct gw_program *) programs;
     GW_ARRAY(struct gw_runner_pool *) pools;

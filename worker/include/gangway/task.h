@@ -127,10 +127,11 @@ GW_API void *gw_task_state(const struct gw_task *task);
 /* gw_task_step reports one step of training and returns what to do next: GW_CONTINUE, GW_PAUSE
  * (save a checkpoint and return), GW_STOP, or an error. It is collective: every rank calls it at
  * the same steps, and all ranks get the same answer. metric may be NULL. The value of rank 0 is
- * reported. A cancel with a grace time, a time limit and the end of the cluster ask for GW_STOP, so
- * a gang that answers within its grace time can save. When the grace time is over, the gang is
- * killed. GW_STOP is also the answer at each step from options.until_step on: the function then
- * saves its checkpoint and returns its result. */
+ * reported: `gangway metrics` lists every one. If there are more than 64 within 50 ms, only the
+ * newest of each metric is reported of the others. A cancel with a grace time, a time limit and the
+ * end of the cluster ask for GW_STOP, so a gang that answers within its grace time can save. When
+ * the grace time is over, the gang is killed. GW_STOP is also the answer at each step from
+ * options.until_step on: the function then saves its checkpoint and returns its result. */
 GW_API int gw_task_step(struct gw_task *task, int64_t step, const char *metric, double value);
 
 /* gw_task_progress reports how far the task is, from 0 to 1, and a text (may be NULL; 200 bytes of

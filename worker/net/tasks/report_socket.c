@@ -4,6 +4,7 @@
  * connection whose peer does not read its answers is not read, so it holds at most one answer. */
 #include "worker/net/tasks/report_socket.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/base/must.h"
 #include "graph/wire/acceptor.h"
@@ -82,6 +83,7 @@ static void on_line(struct connection *connection, const char *line, size_t byte
             .step = step,
             .name = report.count ? report.metrics[i].name : "",
             .value = report.count ? report.metrics[i].value : 0,
+            .wall_ns = gw_clock_wall_ns(),
         };
         (void)gw_host_step(
             host,

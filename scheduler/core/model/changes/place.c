@@ -1,4 +1,4 @@
-/* Records where tasks ran, for how long, and with which metrics. */
+/* Records where tasks ran, and for how long. */
 
 #include "scheduler/core/model/changes/changes.h"
 
@@ -6,7 +6,6 @@
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/job_usage.h"
-#include "scheduler/core/model/jobs/metric.h"
 #include "scheduler/core/model/jobs/place.h"
 #include "scheduler/core/model/workers/worker.h"
 
@@ -49,7 +48,6 @@ void gw_sched_places_record(struct gw_sched *sched, struct gw_job *job, uint32_t
     GW_FACT(sched, task_ran, .at = job, .job = job->id, .index = row, .attempt = attempt,
             .workers = (const char *)sched->step.scratch.data);
     gw_job_usage_write_task(sched, job, row);
-    gw_metric_write(sched, job, row);
 }
 
 /* Restores where and how long a task ran. Used only while restoring: later the state has this

@@ -1,4 +1,6 @@
-/* Metrics of tasks. */
+/* Metrics of tasks.
+ *
+ * Invariant: the nth of all points of a metric but the last are multiples of its stride. */
 #include "scheduler/core/model/jobs/metric.h"
 
 #include "graph/base/text.h"
@@ -76,44 +78,73 @@ static struct gw_metric *see(struct gw_job *job, uint32_t index, const char *nam
     return metric;
 }
 
-static uint64_t bits_of(double value)
+/* Returns the metric of this name, or NULL. Sets *count to the number of metrics before it. */
+static const struct gw_metric *find(const struct gw_job *job, uint32_t index, const char *name,
+                                    uint32_t *count)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
+    const struct gw_metric *metric = gw_metric_first(job, index);
+    for (*count = 0; metric && strcmp(metric->name, name) != 0; ++*count)
+        metric = metric->next;
+    return metric;
+}
+
+/* Returns true if the latest point stays only until the next one. */
+static bool is_last_surplus(const struct gw_metric *metric)
+{
+    const size_t count = metric->points.count;
+    return count && metric->points.items[count - 1].nth % metric->stride != 0;
 }
 
 void gw_metric_on_report(struct gw_sched *sched, struct gw_job *job, uint32_t index,
                          const struct gw_msg_metric *report)
 {
-    struct gw_metric *metric = see(job, index, report->name, report->step, report->value);
-    if (metric && metric->reports++ % metric->stride == 0)
-        GW_FACT(sched, metric_reported, .at = job, .job = job->id, .index = index,
-                .name = metric->name, .step = (uint64_t)report->step,
-                .value = bits_of(report->value), .wall_ns = sched->wall_ns,
-                .seq = gw_event_number_next(sched));
+    uint32_t names;
+    uint64_t value, stride = 1;
+    const struct gw_metric *metric = find(job, index, report->name, &names);
+    if (!metric && (names >= GW_METRIC_NAMES_MAX ||
+                    (names == 0 && gw_job_rare(job)->metrics.count >= GW_PLACES_RETAINED_MAX)))
+        return;
+    if (metric && metric->attempt == report->attempt && report->count <= metric->count)
+        return; /* the worker repeats it */
+    if (metric) {
+        const bool full = metric->points.count - is_last_surplus(metric) >= GW_METRIC_POINTS_MAX;
+        stride = full ? 2 * metric->stride : metric->stride;
+    }
+    memcpy(&value, &report->value, sizeof value);
+    GW_FACT(sched, metric_reported, .at = job, .job = job->id, .index = index, .name = report->name,
+            .step = (uint64_t)report->step, .value = value, .wall_ns = report->wall_ns,
+            .seq = gw_event_number_next(sched), .attempt = report->attempt, .count = report->count,
+            .nth = metric ? metric->reports : 0, .stride = stride);
 }
 
+/* Drops the points whose nth is not a multiple of the stride. */
 static void thin_out(struct gw_metric *metric)
 {
-    for (size_t i = 0; i < metric->points.count; i += 2)
-        metric->points.items[i / 2] = metric->points.items[i];
-    metric->points.count = (metric->points.count + 1) / 2;
-    metric->stride *= 2;
+    size_t count = 0;
+    for (size_t i = 0; i < metric->points.count; i++)
+        if (metric->points.items[i].nth % metric->stride == 0)
+            metric->points.items[count++] = metric->points.items[i];
+    metric->points.count = count;
 }
 
 void gw_sched_apply_metric_reported(struct gw_sched *sched,
                                     const struct gw_fact_metric_reported *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
-    struct gw_metric_point point = {fact->seq, fact->wall_ns, (int64_t)fact->step, 0};
+    struct gw_metric_point point = {fact->seq, fact->wall_ns, (int64_t)fact->step, 0, fact->nth};
     memcpy(&point.value, &fact->value, sizeof point.value);
     struct gw_metric *metric = see(job, fact->index, fact->name, point.step, point.value);
     gw_event_number_used(sched, job, fact->seq);
     if (!metric)
         return;
-    if (metric->points.count == GW_METRIC_POINTS_MAX)
+    metric->attempt = fact->attempt;
+    metric->count = fact->count;
+    metric->reports = fact->nth + 1;
+    if (fact->stride > metric->stride) {
+        metric->stride = fact->stride;
         thin_out(metric);
+    } else if (is_last_surplus(metric))
+        metric->points.count--;
     GW_MUST(gw_array_push(&metric->points, point));
 }
 
@@ -126,22 +157,7 @@ void gw_metric_free(struct gw_job *job)
             gw_array_deinit(&metric->points);
 }
 
-void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
-{
-    const struct gw_metric *all[GW_METRIC_NAMES_MAX];
-    uint32_t count = 0;
-    for (const struct gw_metric *at = gw_metric_first(job, row); at; at = at->next)
-        all[count++] = at;
-    while (count > 0) { /* metrics are written from the oldest to the latest, so that the latest is
-                           the first again after they are restored */
-        const struct gw_metric *metric = all[--count];
-        GW_FACT(sched, metric_written, .at = job, .job = job->id, .index = row,
-                .name = metric->name, .step = (uint64_t)metric->step,
-                .value = bits_of(metric->value));
-    }
-}
-
-/* Restores a metric. Used only while restoring: later the state has this already. */
+/* Restores a metric of a journal of before there was a history. */
 void gw_sched_apply_metric_written(struct gw_sched *sched,
                                    const struct gw_fact_metric_written *fact)
 {

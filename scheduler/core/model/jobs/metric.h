@@ -1,9 +1,10 @@
-/* Metrics that tasks report with gw_task_step: the latest value of each name, and a history.
+/* Metrics that tasks report: the latest value of each name, and its history.
  *
- * The history of a metric has at most GW_METRIC_POINTS_MAX points. If it is full, every second
- * point is dropped, and from then on only every 2nd (4th, 8th ...) report is stored, so that the
- * points stay evenly spaced. Each stored point is a durable fact. The latest value becomes durable
- * with the task's end. */
+ * Each report is a durable fact and becomes a point of its metric. A metric has at most
+ * GW_METRIC_POINTS_MAX points. If it is full, every second one is dropped, and from then on only
+ * every second report stays. Of the others, the latest stays until the next one. The fact says what
+ * is dropped, so that a restored core has the same points. A worker may repeat reports
+ * (PROTOCOL.md); those that are known are ignored. */
 #ifndef GW_SCHEDULER_CORE_METRIC_H
 #define GW_SCHEDULER_CORE_METRIC_H
 
@@ -11,24 +12,23 @@
 
 #include <gangway/value.h>
 
-enum {
-    GW_METRIC_NAMES_MAX = 8, /* for each task; further names are dropped */
-    GW_METRIC_POINTS_MAX = 4096,
-};
+enum { GW_METRIC_POINTS_MAX = 4096 };
 
 struct gw_metric_point {
     uint64_t seq, wall_ns; /* seq: see event_number.h */
     int64_t step;
     double value;
+    uint64_t nth; /* how many values of the metric the task had reported before */
 };
 
 struct gw_metric {
     const char *name; /* in the job's arena */
     int64_t step;
     double value;
-    struct gw_metric *next; /* an older metric of the same task */
-    uint64_t reports;       /* since the scheduler has started */
-    uint64_t stride;        /* every how manyth report is stored */
+    struct gw_metric *next;  /* an older metric of the same task */
+    uint64_t attempt, count; /* of the latest report: its attempt, and its number in it */
+    uint64_t reports;        /* reports so far */
+    uint64_t stride;         /* only points whose nth is a multiple stay, and the latest */
     GW_ARRAY(struct gw_metric_point) points;
 };
 
@@ -37,9 +37,6 @@ const struct gw_metric *gw_metric_first(const struct gw_job *job, uint32_t row);
 
 /* gw_metric_last returns the last reported metric of all tasks of a job, or NULL. */
 const struct gw_metric *gw_metric_last(const struct gw_job *job);
-
-/* gw_metric_write makes the metrics of an ending task durable. */
-void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* gw_metric_shown writes the metrics of a task as "loss=0.25 accuracy=0.9 (step 12)". The text may
  * be cut off. */

@@ -147,11 +147,14 @@ static void run_time_and_metrics_survive_a_scheduler_restart(void **state)
     (void)state;
     begin(&lives);
     const uint64_t job = submit_one(&lives, 1, &attempt);
-    for (int step = 1; step <= 3; step++)
+    for (uint64_t step = 1; step <= 3; step++) {
         say(lives.w, WORKER,
             (struct gw_message){.type = GW_MESSAGE_metric,
-                                .metric = {attempt, GW_RANK_NONE, step,
-                                           step == 2 ? "accuracy" : "loss", 1.0 / step}});
+                                .metric = {attempt, GW_RANK_NONE, (int64_t)step,
+                                           step == 2 ? "accuracy" : "loss", 1.0 / (double)step,
+                                           step, 0}});
+        append(&lives);
+    }
     pass(lives.w, 50 * MS);
     finish_one(&lives, attempt);
     for (int life = 0; life < 2; life++) {

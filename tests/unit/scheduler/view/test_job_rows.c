@@ -90,9 +90,10 @@ static void slot_seconds_of_short_tasks_count_their_run_time(void **state)
 
 static void report(struct world *w, uint64_t attempt, int64_t step, const char *name, double value)
 {
+    static uint64_t count;
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_metric,
-                            .metric = {attempt, GW_RANK_NONE, step, name, value}});
+                            .metric = {attempt, GW_RANK_NONE, step, name, value, ++count, 7}});
 }
 
 static void latest_metric_of_each_name_is_shown_per_task(void **state)

@@ -1,12 +1,14 @@
 /* The listing "metrics": order, limits, commits and restarts. */
+#include "graph/wire/codec.h"
 #include "scheduler/core/model/jobs/metric.h"
 #include "tests/unit/scheduler/sched_life.h"
 
 static void report(struct world *w, uint64_t attempt, int64_t step, const char *name, double value)
 {
+    static uint64_t count;
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_metric,
-                            .metric = {attempt, GW_RANK_NONE, step, name, value}});
+                            .metric = {attempt, GW_RANK_NONE, step, name, value, ++count, 7}});
 }
 
 /* The rows of jobs 1 to 3 whose numbers are above `after`; the caller unrefs them. */
@@ -93,8 +95,9 @@ static void no_row_is_shown_before_an_earlier_one_is_committed(void **state)
     free_world(w);
 }
 
-static void a_full_history_keeps_every_second_point(void **state)
+static void full_history_keeps_every_second_point_and_the_latest(void **state)
 {
+    enum { MORE = 100 };
     (void)state;
     struct world *w = new_world();
     add_worker(w, 0, 1, "a");
@@ -104,13 +107,98 @@ static void a_full_history_keeps_every_second_point(void **state)
     struct gw_value *rows = rows_after(w, 0);
     assert_int_equal(gw_value_count(rows), GW_METRIC_POINTS_MAX);
     gw_value_unref(rows);
-    for (int64_t i = GW_METRIC_POINTS_MAX; i < GW_METRIC_POINTS_MAX + 100; i++)
+    for (int64_t i = GW_METRIC_POINTS_MAX; i < GW_METRIC_POINTS_MAX + MORE; i++)
         report(w, one, i, "loss", 0.5);
     rows = rows_after(w, 0);
-    assert_int_equal(gw_value_count(rows), GW_METRIC_POINTS_MAX / 2 + 50);
-    for (size_t i = 0; i < gw_value_count(rows); i++)
+    const size_t count = gw_value_count(rows);
+    assert_int_equal(count, GW_METRIC_POINTS_MAX / 2 + MORE / 2 + 1);
+    for (size_t i = 0; i + 1 < count; i++)
         assert_int_equal(number_of(gw_value_at(rows, i), "step"), 2 * i);
+    assert_int_equal(number_of(gw_value_at(rows, count - 1), "step"),
+                     GW_METRIC_POINTS_MAX + MORE - 1);
     gw_value_unref(rows);
+    free_world(w);
+}
+
+/* A worker repeats its reports to each term; `last` of them, of which some are known. */
+static void repeat(struct world *w, uint64_t attempt, uint64_t last)
+{
+    for (uint64_t count = 1; count <= last; count++)
+        say(w, WORKER,
+            (struct gw_message){.type = GW_MESSAGE_metric,
+                                .metric = {attempt, GW_RANK_NONE, (int64_t)count,
+                                           count % 2 ? "loss" : "accuracy", 1, count, 7}});
+}
+
+static void repeated_report_is_stored_once(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "a");
+    const uint64_t one = submit_one(w, 1, 0);
+    repeat(w, one, 3);
+    repeat(w, one, 5);
+    EXPECT(rows_after(w, 0), 1, 2, 3, 4, 5);
+    free_world(w);
+}
+
+/* Also what is dropped is the same, and what a worker repeats is known. */
+static void full_history_is_the_same_after_a_restart_and_compaction(void **state)
+{
+    struct gw_buffer dumps[3] = {{0}}, less = {0}, again = {0};
+    (void)state;
+    life_facts.size = 0;
+    struct world *w = life_begin();
+    add_worker(w, 0, 2, "a");
+    life_commit(w);
+    const uint64_t one = submit_one(w, 1, GW_SUBMIT_DETACHED);
+    life_commit(w);
+    for (int64_t i = 0; i < 3 * GW_METRIC_POINTS_MAX; i++) {
+        report(w, one, i, i % 1000 ? "loss" : "rare", 0.5);
+        life_commit(w);
+    }
+    gw_sched_durable_dump(w->sched, &dumps[0]);
+    free_world(w);
+    assert_int_equal(gw_sched_compact(&life_facts, &less), 0);
+    assert_true(less.size < life_facts.size / 2);
+    for (int i = 1; i < 3; i++) {
+        const struct gw_buffer *from = i == 1 ? &life_facts : &less;
+        struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s"});
+        assert_int_equal(gw_sched_durable_restore(sched, from->data, from->size), 0);
+        gw_sched_durable_dump(sched, &dumps[i]);
+        assert_int_equal(dumps[i].size, dumps[0].size);
+        assert_memory_equal(dumps[i].data, dumps[0].data, dumps[0].size);
+        gw_sched_free(sched);
+    }
+    assert_int_equal(gw_sched_compact(&less, &again), 0);
+    assert_int_equal(again.size, less.size);
+    for (int i = 0; i < 3; i++)
+        gw_buffer_deinit(&dumps[i]);
+    gw_buffer_deinit(&less);
+    gw_buffer_deinit(&again);
+}
+
+static void metrics_of_another_user_are_refused(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    struct gw_value *arguments = gw_dict();
+    struct gw_buffer bytes = {0};
+    add_worker(w, 0, 1, "a");
+    (void)submit_one(w, 1, 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {2},
+                                    .role = GW_ROLE_CLIENT,
+                                    .uid = 77,
+                                    .text = "other"});
+    assert_int_equal(gw_dict_set(arguments, "job", gw_i64(1)), 0);
+    assert_int_equal(gw_codec_encode(arguments, NULL, &bytes), 0);
+    say(w, 2,
+        (struct gw_message){.type = GW_MESSAGE_query,
+                            .query = {1, "metrics", {bytes.data, (uint32_t)bytes.size}}});
+    assert_int_equal(must(w, 2, GW_MESSAGE_reply)->reply.code, GW_EPERM);
+    gw_value_unref(arguments);
+    gw_buffer_deinit(&bytes);
     free_world(w);
 }
 
@@ -146,7 +234,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_and_ends_of_jobs_come_in_the_order_of_their_numbers),
         cmocka_unit_test(no_row_is_shown_before_an_earlier_one_is_committed),
-        cmocka_unit_test(a_full_history_keeps_every_second_point),
+        cmocka_unit_test(full_history_keeps_every_second_point_and_the_latest),
+        cmocka_unit_test(repeated_report_is_stored_once),
+        cmocka_unit_test(full_history_is_the_same_after_a_restart_and_compaction),
+        cmocka_unit_test(metrics_of_another_user_are_refused),
         cmocka_unit_test(history_and_order_survive_a_restart_of_the_scheduler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,6 +112,57 @@ static void ends_of_run_once_functions_are_reported_again(void **state)
     free_world(w);
 }
 
+static void says_metric(struct world *w, int64_t step_number)
+{
+    deliver(
+        w, RUNNER + 1,
+        (struct gw_message){
+            .type = GW_MESSAGE_metric,
+            .metric = {.attempt = 1, .rank = GW_RANK_NONE, .step = step_number, .name = "loss"}});
+}
+
+/* Expects that reports 1 to `count` were sent, and returns where the last one is. */
+static size_t reports_sent(const struct world *w, int count)
+{
+    size_t last = 0;
+    for (int i = 0; i < count; i++) {
+        assert_non_null(sent(w, GW_MESSAGE_metric, i));
+        assert_int_equal(sent(w, GW_MESSAGE_metric, i)->metric.count, i + 1);
+        assert_int_equal(sent(w, GW_MESSAGE_metric, i)->metric.step, 10 * (i + 1));
+    }
+    assert_null(sent(w, GW_MESSAGE_metric, count));
+    for (size_t i = 0; i < w->sent.count; i++)
+        if (w->sent.items[i].type == GW_MESSAGE_metric)
+            last = i;
+    return last;
+}
+
+/* Also what was reported while there was no scheduler, and always before the end. */
+static void reports_are_sent_again_to_a_new_scheduler(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.worker_losses_max = UINT32_MAX});
+    (void)state;
+    must_assign(w, (struct task){.attempt = 1});
+    forget_sent(w);
+    says_metric(w, 10);
+    (void)reports_sent(w, 1);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    says_metric(w, 20);
+    w->lives++;
+    forget_sent(w);
+    open_scheduler(w);
+    (void)reports_sent(w, 2);
+    says_metric(w, 30);
+    (void)reports_sent(w, 3);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 3, 1000), 0);
+    assert_int_equal(come_back(w, true)->attempt.count, 1);
+    assert_true(w->sent.items[reports_sent(w, 3) + 1].type == GW_MESSAGE_finished);
+    acknowledge(w);
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    (void)reports_sent(w, 0);
+    free_world(w);
+}
+
 /* A runner has two tasks, and a command waits for slots: the new scheduler places that command
  * itself. */
 static void only_tasks_inside_a_runner_are_claimed(void **state)
@@ -268,6 +319,7 @@ int main(void)
         cmocka_unit_test(acknowledged_ends_are_not_reported_again),
         cmocka_unit_test(function_ends_are_reported_once),
         cmocka_unit_test(ends_of_run_once_functions_are_reported_again),
+        cmocka_unit_test(reports_are_sent_again_to_a_new_scheduler),
         cmocka_unit_test(only_tasks_inside_a_runner_are_claimed),
         cmocka_unit_test(rank_ends_are_reported_again_to_a_new_scheduler),
         cmocka_unit_test(released_rank_result_is_not_reported_again),
