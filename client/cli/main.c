@@ -25,6 +25,7 @@ static const struct gw_cli_command commands[] = {
     {"jobs", "list jobs", gw_cli_jobs},
     {"tasks", "list a job's tasks", gw_cli_tasks},
     {"logs", "print a job's output", gw_cli_logs},
+    {"metrics", "list or follow what a job's tasks report", gw_cli_metrics},
     {"wait", "wait for jobs to end", gw_cli_wait},
     {"cancel", "cancel jobs or a task", gw_cli_cancel},
     {"rm", "remove ended jobs and their output", gw_cli_rm},

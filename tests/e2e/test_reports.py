@@ -227,6 +227,43 @@ echo $answer $step
         self.gangway("wait", job)
         self.assertEqual(self.gangway("logs", job).stdout, "continue\n" * 3)
         self.assertEqual(self.task(job)["metrics"], {"loss": 3})
+        rows = self.rows("metrics", job, "--json")
+        self.assertEqual([(row["step"], row["value"]) for row in rows], [(1, 1), (2, 2), (3, 3)])
+
+    def rows(self, *command):
+        """The lines of JSON that a command prints."""
+        return [json.loads(line) for line in self.gangway(*command).stdout.splitlines()]
+
+    def test_metrics_lists_every_report(self):
+        self.up("--slots", "2")
+        lines = [f'{{"step": {step}, "loss": {step}, "gap": NaN}}' for step in range(30)]
+        self.job("--", "python3", self.program, *lines)
+        rows = self.rows("metrics", "job", "--json", "--name", "loss")
+        self.assertEqual([row["step"] for row in rows], list(range(30)))
+        self.assertEqual(sorted(rows[0]),
+                         ["index", "job", "name", "seq", "step", "time_ns", "value"])
+        self.assertIsNone(self.rows("metrics", "job/0", "--json", "-n", "gap")[0]["value"])
+        done = self.gangway("metrics", "job", "--limit", "4")
+        head, *table = done.stdout.splitlines()
+        self.assertEqual(head.split(), ["TASK", "STEP", "TIME", "VALUE", "NAME"])
+        self.assertEqual([line.split()[-2:] for line in table],
+                         [["28", "loss"], ["nan", "gap"], ["29", "loss"], ["nan", "gap"]])
+        self.assertIn("only the last 4 are shown", done.stderr)
+
+    def test_metrics_follows_until_the_job_has_ended(self):
+        self.up("--slots", "2")
+        go = self.fifo("go")
+        job = self.gangway("submit", "-d", "--", "sh", "-c",
+                           f"gangway report step=1 loss=1; read -r l <{go}; "
+                           "gangway report step=2 loss=2").stdout.strip()
+        follow = self.start(e2e.BINARY, "metrics", job, "--follow", "--json")
+        follow.wait_output('"step":1')
+        self.assertNotIn('"step":2', follow.text)
+        with open(go, "w", encoding="utf-8") as f:
+            f.write("\n")
+        self.assertEqual(follow.wait(), 0)
+        rows = [json.loads(line) for line in follow.text.splitlines()]
+        self.assertEqual([(row["step"], row["value"]) for row in rows], [(1, 1), (2, 2)])
 
     def test_silent_task_that_reports_is_not_ended_by_its_inactivity_timeout(self):
         """Its output does not grow, and it reports for longer than its inactivity timeout."""

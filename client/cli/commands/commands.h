@@ -27,6 +27,7 @@ int gw_cli_graph(int argc, char **argv);
 int gw_cli_exec(int argc, char **argv);
 int gw_cli_forward(int argc, char **argv);
 int gw_cli_get(int argc, char **argv);
+int gw_cli_metrics(int argc, char **argv);
 int gw_cli_events(int argc, char **argv);
 int gw_cli_tasks(int argc, char **argv);
 int gw_cli_actor(int argc, char **argv);
