@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 
 import e2e
 
@@ -232,6 +233,19 @@ while step < 8:
         self.assertEqual(best["starts"], 4)
         self.assertLess(steps.count(8), 8)
         self.assertLessEqual(max(steps.count(step) for step in steps), 8)  # none ran twice
+
+    def test_detached_sweep_survives_its_scheduler(self):
+        self.up("--slots", "2")
+        self.sweep("--name", "whole", "--trials", "40", "--search", "random", "--seed", "4")
+        self.sweep("--name", "d", "-d", "--trials", "40", "--search", "random", "--seed", "4")
+        self.wait_said(r'"state":"done".*"state":"done"', "sweep", "show", "d", "--json")
+        for pid in e2e.pids_marked(self.mark):
+            if " scheduler" in e2e.command_of(pid):
+                os.kill(pid, signal.SIGKILL)
+                e2e.wait_gone(pid, e2e.TIMEOUT_S)
+        self.up("--slots", "2")
+        self.gangway("wait", "d-controller", timeout_s=100)
+        self.assertEqual(self.outcome("d"), self.outcome("whole"))
 
     def test_bad_input_says_what_to_type(self):
         for words, said in (
