@@ -242,7 +242,7 @@ echo $answer $step
         self.assertEqual([row["step"] for row in rows], list(range(30)))
         self.assertEqual(sorted(rows[0]),
                          ["index", "job", "name", "seq", "step", "time_ns", "value"])
-        self.assertIsNone(self.rows("metrics", "job/0", "--json", "-n", "gap")[0]["value"])
+        self.assertIsNone(self.rows("metrics", "job/0", "--json", "--name", "gap")[0]["value"])
         done = self.gangway("metrics", "job", "--limit", "4")
         head, *table = done.stdout.splitlines()
         self.assertEqual(head.split(), ["TASK", "STEP", "TIME", "VALUE", "NAME"])

@@ -247,6 +247,14 @@ while step < 8:
         self.gangway("wait", "d-controller", timeout_s=100)
         self.assertEqual(self.outcome("d"), self.outcome("whole"))
 
+    def test_parameters_are_in_the_environment_if_no_word_has_them(self):
+        self.up("--slots", "1")
+        done = self.gangway("sweep", "--param", "x=3,4", "--minimize", "loss", "--metric", "loss",
+                            "--", "sh", "-c", """echo "${GANGWAY_PARAMS}" | tr -dc 0-9 | sed 's/^/loss=/'""",
+                            timeout_s=60)
+        self.assertIn("no word has a parameter in braces", done.stderr)
+        self.assertIn("2 trials, best loss 3", done.stdout)
+
     def test_bad_input_says_what_to_type(self):
         for words, said in (
                 (["--param", "x=0..1", "--", "true"], "--minimize METRIC"),

@@ -224,7 +224,8 @@ class Usage(e2e.Case):
             "gpu drain": (None, ["GPU-y", "GPU-z"]), "gpu undrain": (None, ["GPU-y", "GPU-z"]),
             "token revoke": (["--tokens", tokens], ["ID", "f" * 16]),
             "new": (None, ["/proc/no-such"]), "completion": (None, ["csh"]),
-            "help": (["--man"], ["submit"]), "report": (["--json"], ["a=1", "b"]),
+            "help": (["--man"], ["submit"]), "metrics": (["--json"], [job]),
+            "report": (["--json"], ["a=1", "b"]),
         }
         listed = [(command,) for command in
                   re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M)]

@@ -112,7 +112,7 @@ int gw_cli_metrics(int argc, char **argv)
     const struct gw_option table[] = {
         {"follow", 'f', GW_OPTION_FLAG, &shown.follow, NULL,
          "print new reports until the job has ended"},
-        {"name", 'n', GW_OPTION_TEXT, &shown.name, "NAME", "show only this metric"},
+        {"name", 0, GW_OPTION_TEXT, &shown.name, "NAME", "show only this metric"},
         {"limit", 0, GW_OPTION_LIMIT, &shown.limit, "N",
          "show at most the last N reports so far\n"
          "(default: 1000; none: all)"},

@@ -30,8 +30,8 @@ static const char details[] =
     "int:1..8, int-log:16..1024, 0..1:0.1 (in steps); ` if OTHER=VALUE` at the end:\n"
     "only if another parameter has this value.\n\n"
     "A trial reports METRIC by `gangway report step=3 loss=0.4`, by a line of JSON to\n"
-    "the socket in GANGWAY_REPORT, or, with --metric loss, by printing `loss=0.4`; its\n"
-    "last value counts.\n\n"
+    "the socket in GANGWAY_REPORT, or, with --metric loss, by printing `loss=0.4`.\n"
+    "Its last value counts.\n\n"
     "Verbs: gangway sweep list, show, best, stop, resume, extend, export, plot.";
 
 static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS_MAX + 1])
@@ -94,10 +94,16 @@ static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS
 
 /* -- Words --- */
 
+/* An abbreviation counts as an own option, so that the parser of options answers it. --time is an
+ * option of submit. */
 static const struct gw_option *find_own(const struct gw_option *rows, const char *word)
 {
+    const size_t typed = strcspn(word, "=");
     for (; rows->name; rows++) {
         const size_t bytes = strlen(rows->name);
+        if (typed > 4 && typed < bytes + 2 && strncmp(word, "--", 2) == 0 &&
+            strncmp(word + 2, rows->name, typed - 2) == 0 && strncmp(word, "--time", typed) != 0)
+            return rows;
         if (strncmp(word, "--", 2) == 0 && strncmp(word + 2, rows->name, bytes) == 0 &&
             (word[2 + bytes] == '\0' || word[2 + bytes] == '='))
             return rows;
@@ -357,6 +363,7 @@ int gw_sweep_definition_space(const struct gw_sweep_definition *d, struct gw_spa
 struct names {
     const struct gw_sweep_definition *definition;
     struct gw_value *values; /* of --space; or NULL */
+    bool used;               /* a word has one of them */
 };
 
 static bool begins(const struct gw_option_texts *texts, const char *name)
@@ -370,9 +377,12 @@ static bool begins(const struct gw_option_texts *texts, const char *name)
 
 static bool is_known(const char *name, void *arg)
 {
-    const struct names *names = arg;
-    return begins(&names->definition->params, name) || begins(&names->definition->derived, name) ||
-           (names->values && gw_value_find(names->values, name));
+    struct names *names = arg;
+    const bool known = begins(&names->definition->params, name) ||
+                       begins(&names->definition->derived, name) ||
+                       (names->values && gw_value_find(names->values, name));
+    names->used |= known;
+    return known;
 }
 
 static bool check_words(const struct gw_sweep_definition *d)
@@ -383,6 +393,10 @@ static bool check_words(const struct gw_sweep_definition *d)
     if (rc == 0)
         rc = gw_trial_template_check(d->launch, is_known, &names, &error);
     gw_value_unref(names.values);
+    if (rc == 0 && !names.used && !d->quiet)
+        gw_cli_message(
+            "gangway sweep: no word has a parameter in braces, like {lr}: all trials run "
+            "the same words, and find their parameters in GANGWAY_PARAMS");
     return rc == 0 ? true : complain("%s", error.text);
 }
 

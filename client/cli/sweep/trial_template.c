@@ -8,11 +8,15 @@
 
 enum { NAME_MAX_BYTES = 128 };
 
-/* Reads "{name}" at the start of `text`. Returns its length, or 0 if there is none. */
+/* Reads "{name}" at the start of `text`. Returns its length, or 0 if there is none: other text in
+ * braces, as in a shell script, is no parameter. */
 static size_t read_name(const char *text, char name[static NAME_MAX_BYTES])
 {
-    const size_t bytes = *text == '{' ? strcspn(text + 1, "{}") : 0;
-    if (bytes == 0 || bytes >= NAME_MAX_BYTES || text[1 + bytes] != '}')
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.";
+    const size_t bytes = *text == '{' ? strspn(text + 1, letters) : 0;
+    if (bytes == 0 || strchr("0123456789.", text[1]) || bytes >= NAME_MAX_BYTES ||
+        text[1 + bytes] != '}')
         return 0;
     memcpy(name, text + 1, bytes);
     name[bytes] = '\0';
@@ -41,7 +45,9 @@ static void expand(struct word *word, const char *text, const struct gw_trial *t
     while (*text) {
         const size_t bytes = read_name(text, name);
         if (bytes == 0) {
-            const size_t escaped = strncmp(text, "{{}", 3) == 0 ? 3 : 1;
+            const size_t escaped = strncmp(text, "{{}", 3) == 0  ? 3
+                                   : strncmp(text, "${", 2) == 0 ? 2 /* a variable of a shell */
+                                                                 : 1;
             (void)fwrite(text, 1, escaped, word->out);
             text += escaped;
             continue;
@@ -106,8 +112,8 @@ int gw_trial_template_check(char *const *words, bool (*known)(const char *name, 
     char name[NAME_MAX_BYTES];
     for (; *words; words++)
         for (const char *at = *words; *at; at++) {
-            if (strncmp(at, "{{}", 3) == 0) {
-                at += 2;
+            if (strncmp(at, "{{}", 3) == 0 || strncmp(at, "${", 2) == 0) {
+                at++;
                 continue;
             }
             if (read_name(at, name) == 0 || is_later(name) || strcmp(name, "trial") == 0 ||

@@ -350,7 +350,8 @@ static bool is_lr(const char *name, void *arg)
 static void an_unknown_parameter_in_a_word_is_refused(void **state)
 {
     (void)state;
-    char *good[] = {"{lr}", "{{}lrr}", "{rank}", "{trial}", "{not closed", NULL};
+    char *good[] = {"{lr}",        "{{}lrr}",       "{rank}",   "{trial}",
+                    "{not closed", "f() { echo; }", "${x} {1}", NULL};
     char *bad[] = {"x{lr}{lrr}", NULL};
     assert_int_equal(gw_trial_template_check(good, is_lr, NULL, &error), 0);
     assert_int_equal(gw_trial_template_check(bad, is_lr, NULL, &error), GW_EINVAL);
