@@ -249,9 +249,9 @@ while step < 8:
 
     def test_parameters_are_in_the_environment_if_no_word_has_them(self):
         self.up("--slots", "1")
+        script = """echo "${GANGWAY_PARAMS}" | tr -dc 0-9 | sed 's/^/loss=/'"""
         done = self.gangway("sweep", "--param", "x=3,4", "--minimize", "loss", "--metric", "loss",
-                            "--", "sh", "-c", """echo "${GANGWAY_PARAMS}" | tr -dc 0-9 | sed 's/^/loss=/'""",
-                            timeout_s=60)
+                            "--", "sh", "-c", script, timeout_s=60)
         self.assertIn("no word has a parameter in braces", done.stderr)
         self.assertIn("2 trials, best loss 3", done.stdout)
 

@@ -3,7 +3,7 @@
 #include "client/cli/sweep/trial_command.h"
 
 #include "client/cli/launch/launch_options.h"
-#include "client/cli/lib/value_io.h"
+#include "client/cli/lib/table.h"
 #include "client/cli/sweep/trial_folder.h"
 #include "client/cli/sweep/trial_template.h"
 
@@ -38,7 +38,7 @@ static char *params_json(const struct gw_value *params)
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return NULL;
-    const int rc = gw_value_io_write(out, params, true);
+    const int rc = gw_table_json(out, params, true);
     if (fclose(out) != 0 || rc < 0) {
         free(text);
         return NULL;
