@@ -219,8 +219,10 @@ void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *qu
     if (queue->shape->ranks > 0) {
         if (!behind && (!reservation->job || comes_before(queue, reservation->queue)))
             make(sched, queue);
-    } else if (reservation->job && queue->job->depth == 0 &&
+    } else if (reservation->job && queue->job->depth == 0 && queue->shape->slots &&
                gw_sched_queue_before(queue, reservation->queue)) {
+        /* A task without a slot gains nothing by this, and next_turn does not count it among the
+         * blocked tasks: the gang would make its reservation again, without end. */
         gw_sched_reservation_clear(sched);
     }
 }
