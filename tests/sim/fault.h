@@ -183,6 +183,7 @@
     X(PAUSED_STILL, "gang told to pause by another life")                                          \
     X(SAVED_LAST, "checkpoint saved in the time to end")                                           \
     X(SLOTLESS, "task without a slot started although no slot is free")                            \
+    X(RETAINED, "ended jobs kept beyond the limit of the history")                                 \
     X(FENCED, "process of a worker that is given up for its silence")
 
 enum fault {

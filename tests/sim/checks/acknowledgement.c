@@ -42,7 +42,7 @@ static bool ended_badly(const struct gw_value *tasks, uint32_t row)
  * in a scheduler restored from the committed facts. */
 static void check(struct sim *sim, const struct sim_job *job, uint32_t row, bool retried)
 {
-    struct gw_sched *sched = sim_sched_new();
+    struct gw_sched *sched = sim_sched_new(sim);
     sim_sched_restore(sim, sched, sim->facts_committed);
     if (!retried) /* a cancelled attempt ends when the restored scheduler starts */
         sim_sched_begin(sim, sched);

@@ -366,7 +366,7 @@ static void crash(struct sim *sim)
     forget_checkpoints(sim);
     sim->life++;
     sim->sched_tick_ns = UINT64_MAX;
-    sim->sched = sim_sched_new();
+    sim->sched = sim_sched_new(sim);
     sim_sched_restore(sim, sim->sched, sim->facts.size);
     sim_recovery_on_restored(sim);
     sim->crash_state->down = sim_chance(sim, DOWN_PERCENT);

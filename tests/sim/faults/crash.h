@@ -5,7 +5,8 @@
 #include "tests/sim/sim.h"
 
 /* -- world.c */
-struct gw_sched *sim_sched_new(void);
+enum { SIM_HISTORY_JOBS = 4 }; /* in some worlds */
+struct gw_sched *sim_sched_new(const struct sim *sim);
 /* sim_sched_start starts a term. Its first facts are on disk before clients and workers connect. */
 void sim_sched_start(struct sim *sim, uint64_t term);
 /* sim_sched_restore restores a scheduler from the first bytes of all facts. Transitions of its

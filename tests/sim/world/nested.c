@@ -2,6 +2,8 @@
  * slots or return immediately. They may die at any point. The tasks that they submit behave like
  * all others. */
 #include "tests/sim/world/nested.h"
+
+#include "tests/sim/faults/crash.h"
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/recant.h"
 #include "tests/sim/world/submission.h"
@@ -137,6 +139,19 @@ void sim_nested_long(struct sim *sim, struct process *process, uint64_t run_ns)
     }
 }
 
+/* Notes that more ended jobs exist than the history holds: a future or a running job retains them.
+ */
+static void note_retained(struct sim *sim)
+{
+    struct gw_value *answer = NULL;
+    int64_t ended = 0;
+    if (sim->seed % 16 == 15 && gw_sched_query(sim->sched, "status", NULL, &answer, NULL) == 0)
+        (void)gw_value_get_i64(gw_value_find(gw_value_find(answer, "jobs"), "ended"), &ended, NULL);
+    if (ended > SIM_HISTORY_JOBS)
+        sim_fault(sim, FAULT_RETAINED);
+    gw_value_unref(answer);
+}
+
 /* The client was connected, received a message, or lost its connection. */
 void sim_nested_told(struct sim *sim, struct client *client)
 {
@@ -150,6 +165,7 @@ void sim_nested_told(struct sim *sim, struct client *client)
             sim_sync_signal(sim, client);
         struct sim_job *job = sim_job_make_inside(sim, client, client->work);
         sim_fault(sim, FAULT_INSIDE);
+        note_retained(sim);
         while (job->sent < job->work.count)
             sim_submission_chunk(sim, job);
         if (client->work->leaves) {

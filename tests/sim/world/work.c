@@ -484,6 +484,7 @@ struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
                                     const struct work *parent)
 {
     struct sim_job *job = sim_job_new(sim, client);
+    job->detached = parent->job->detached && sim->seed % 16 == 15;
     for (uint32_t i = 0; i < parent->children; i++) {
         struct work *work = sim_work_new(sim, job);
         work->depth = parent->depth + 1;

@@ -32,10 +32,12 @@
 /* -- Durable state -------------------------------------------------------------------------------
  */
 
-struct gw_sched *sim_sched_new(void)
+struct gw_sched *sim_sched_new(const struct sim *sim)
 {
     struct gw_sched_options options = {
         .state_dir = "/sim", .keeps_workers = true, .range_block = BLOCK, .ageing_ns = 300 * MS};
+    if (sim->seed % 16 == 15)
+        options.history_jobs = SIM_HISTORY_JOBS;
     sim_scatter_options(&options);
     return gw_sched_new(&options);
 }
@@ -85,7 +87,7 @@ void sim_sched_begin(struct sim *sim, struct gw_sched *sched)
 
 static struct gw_sched *restored(struct sim *sim, size_t bytes)
 {
-    struct gw_sched *sched = sim_sched_new();
+    struct gw_sched *sched = sim_sched_new(sim);
     sim_sched_restore(sim, sched, bytes);
     return sched;
 }
@@ -439,7 +441,7 @@ void sim_world_begin(struct sim *sim)
     sim->crash_now = sim_crash_now;
     sim->now_ns = SECOND;
     sim->sched_tick_ns = UINT64_MAX;
-    sim->sched = sim_sched_new();
+    sim->sched = sim_sched_new(sim);
     sim_sched_start(sim, 1 + sim_below(sim, 9));
 }
 
