@@ -217,8 +217,10 @@ while step < 8:
     open(path + ".new", "w").write(str(step))
     os.replace(path + ".new", path)
     print(step, file=open("steps", "a"))
-    subprocess.run([sys.argv[1], "report", f"step={step}",
-                    "loss=%r" % (float(sys.argv[2]) / step)], check=True)
+    answer = subprocess.run([sys.argv[1], "report", f"step={step}",
+                             "loss=%r" % (float(sys.argv[2]) / step)], stdout=subprocess.PIPE)
+    if answer.stdout.strip() == b"stop":
+        break
 """)
         self.sweep("--name", "c", "--search", "random", "--max-steps", "8", "--trial-dirs", "dirs",
                    *words, trial=["python3", script, e2e.BINARY, "{x}"])

@@ -18,10 +18,11 @@
 #include <time.h>
 
 enum {
-    ASK_AGAIN_MS = 2,    /* a task has ended, but its end is not numbered yet */
-    REPORTS_MS = 50,     /* between two looks at reports, if decisions depend on them */
-    CHANGES_MS = 250,    /* otherwise */
-    CLUSTER_MS = 1000,   /* between two looks at the size of the cluster and at stop requests */
+    ASK_AGAIN_MS = 2,  /* a task has ended, but its end is not numbered yet */
+    REPORTS_MS = 50,   /* between two looks at reports, if decisions depend on them */
+    CHANGES_MS = 250,  /* otherwise */
+    CLUSTER_MS = 1000, /* between two looks at the size of the cluster and at stop requests */
+    LOCK_MS = 3000,
     CANCEL_WAIT_S = 330, /* for the ends of cancelled trials */
 };
 
@@ -522,7 +523,8 @@ int gw_sweep_run(struct gw_sweep *sweep, struct gw_client *client, struct gw_err
     struct gw_error why = {0};
     char lock[GW_SWEEP_NAME_MAX + 8];
     (void)snprintf(lock, sizeof lock, "sweep/%s", sweep->options.name);
-    int rc = gw_lock_acquire(client, lock, 0, &why);
+    /* The lease of a process that was just killed ends when its connection does. */
+    int rc = gw_lock_acquire(client, lock, LOCK_MS * GW_NS_PER_MS, &why);
     if (rc == GW_ETIMEDOUT)
         return gw_error_set(error, GW_EEXIST,
                             "a sweep %s is running already: give this one another name, or stop "
