@@ -240,7 +240,7 @@ while step < 8:
         self.up("--slots", "2")
         self.sweep("--name", "whole", "--trials", "40", "--search", "random", "--seed", "4")
         self.sweep("--name", "d", "-d", "--trials", "40", "--search", "random", "--seed", "4")
-        self.wait_said(r'"state":"done".*"state":"done"', "sweep", "show", "d", "--json")
+        self.wait_said(r" d +done", "jobs", "--all")
         for pid in e2e.pids_marked(self.mark):
             if " scheduler" in e2e.command_of(pid):
                 os.kill(pid, signal.SIGKILL)
