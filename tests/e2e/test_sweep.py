@@ -270,6 +270,8 @@ while step < 8:
                   "true"], "eta"),
                 (["--param", "x=0..1", "--minimize", "l", "--asha", "foo=1", "--trials", "3", "--",
                   "true"], "give eta=N"),
+                (["--param", "x=0..1", "--minimize", "l", "--asha", "e=3", "--trials", "3", "--",
+                  "true"], "give eta=N"),
                 (["--param", "x=0..1", "--minimize", "l", "--target", "abc", "--", "true"],
                  "give a number")):
             with self.subTest(words=words):

@@ -180,6 +180,16 @@ static bool read_count(const char *option, const char *text, uint64_t *count)
     return complain("--%s %s: give a whole number", option, text);
 }
 
+/* Whether `keys`, "eta=N, promote", have this whole word. */
+static bool is_key(const char *keys, const char *word)
+{
+    const size_t bytes = strlen(word);
+    for (const char *at = keys; bytes && (at = strstr(at, word)); at++)
+        if ((at == keys || at[-1] == ' ') && strchr("=,", at[bytes]))
+            return true;
+    return false;
+}
+
 /* Reads "eta=3,grace=1,max=81,promote". `keys` are the allowed ones. */
 static bool read_pruner(const char *option, const char *text, const char *keys,
                         struct gw_search_options *search)
@@ -192,7 +202,7 @@ static bool read_pruner(const char *option, const char *text, const char *keys,
         char *value = strchr(part, '=');
         if (value)
             *value++ = '\0';
-        if (!strstr(keys, part) || !*part || !value != !strcmp(part, "promote"))
+        if (!is_key(keys, part) || !value != !strcmp(part, "promote"))
             return complain("--%s %.*s: give %s", option, (int)bytes, text, keys);
         if (value && !read_count(option, value, &number))
             return false;

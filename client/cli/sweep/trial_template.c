@@ -37,6 +37,7 @@ static bool is_later(const char *name)
 struct word {
     FILE *out;
     bool missing; /* a parameter that the trial does not have */
+    bool failed;  /* out of memory */
 };
 
 static void expand(struct word *word, const char *text, const struct gw_trial *trial)
@@ -56,6 +57,7 @@ static void expand(struct word *word, const char *text, const struct gw_trial *t
         if (value) {
             const size_t length = gw_sweep_word(value, NULL, 0);
             char *said = malloc(length + 1);
+            word->failed |= !said;
             if (said) {
                 (void)gw_sweep_word(value, said, length + 1);
                 (void)fwrite(said, 1, length, word->out);
@@ -85,7 +87,7 @@ int gw_trial_template_expand(char *const *words, const struct gw_trial *trial, c
         struct word word = {.out = open_memstream(&text, &bytes)};
         if (word.out)
             expand(&word, words[i], trial);
-        if (!word.out || fclose(word.out) != 0) {
+        if (!word.out || fclose(word.out) != 0 || word.failed) {
             free(text);
             gw_trial_template_free(*made);
             *made = NULL;

@@ -63,7 +63,7 @@ struct report {
 
 struct compaction {
     struct gw_map workers;    /* connected worker -> offset of its worker_joined fact */
-    struct gw_map jobs;       /* forgotten jobs: FORGOTTEN, or KEPT because another job needs it */
+    struct gw_map jobs;       /* forgotten jobs: FORGOTTEN, or RETAINED because another job needs it */
     struct gw_strmap metrics; /* job, task and name of a metric -> index into `lasts` */
     GW_ARRAY(struct report) lasts;
     struct gw_buffer key;
@@ -156,7 +156,7 @@ static struct gw_bin content_of(const struct row *row)
     return bytes <= (size_t)(row->at + row->bytes - at) ? (struct gw_bin){at, bytes} : none;
 }
 
-/* Mark phase: stride job that stays in the journal keeps the jobs that it names, transitively. */
+/* Mark phase: every job that stays in the journal keeps the jobs that it names, transitively. */
 static void retain_needed(struct compaction *compaction, const struct gw_buffer *facts)
 {
     struct row row;
