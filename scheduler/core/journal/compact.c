@@ -63,7 +63,7 @@ struct report {
 
 struct compaction {
     struct gw_map workers;    /* connected worker -> offset of its worker_joined fact */
-    struct gw_map jobs;       /* forgotten jobs: FORGOTTEN, or RETAINED because another job needs it */
+    struct gw_map jobs;       /* forgotten: FORGOTTEN, or RETAINED because another job needs it */
     struct gw_strmap metrics; /* job, task and name of a metric -> index into `lasts` */
     GW_ARRAY(struct report) lasts;
     struct gw_buffer key;
