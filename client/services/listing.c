@@ -1,13 +1,17 @@
 /* Listings with typed rows. A table for each kind says which keys of a row of the query become
  * which fields. The rows of one page are converted one by one. */
+#include "graph/base/clock.h"
 #include "graph/base/options_read.h"
 
 #include <gangway/gangway.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum as { TEXT, FLAG, I32, U32, U64, F64, COUNT };
+enum { FOLLOW_MS = 200 }; /* between two looks for new rows */
+
+enum as { TEXT, FLAG, I32, U32, U64, F64, COUNT }; /* U64: also a signed number of 64 bits */
 
 struct field {
     const char *key; /* "a.b": b in dict a; NULL ends the table */
@@ -95,15 +99,28 @@ static const struct field gpu_fields[] = {
     {0},
 };
 
+#define METRIC(field) offsetof(struct gw_metric_row, field)
+static const struct field metric_fields[] = {
+    {"seq", METRIC(seq), U64},
+    {"index", METRIC(index), U32},
+    {"step", METRIC(step), U64},
+    {"time_ns", METRIC(time_ns), U64},
+    {"name", METRIC(name), TEXT},
+    {"value", METRIC(value), F64},
+    {0},
+};
+
 static const struct {
     const char *query;
     const struct field *fields;
     size_t row_at; /* where the row of the query lies in a typed row */
+    bool of_job;   /* needs `job` */
 } kinds[] = {
     [GW_LISTING_JOBS] = {"jobs", job_fields, JOB(row)},
-    [GW_LISTING_TASKS] = {"tasks", task_fields, TASK(row)},
+    [GW_LISTING_TASKS] = {"tasks", task_fields, TASK(row), true},
     [GW_LISTING_WORKERS] = {"workers", worker_fields, WORKER(row)},
     [GW_LISTING_GPUS] = {"gpus", gpu_fields, GPU(row)},
+    [GW_LISTING_METRICS] = {"metrics", metric_fields, METRIC(row), true},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -115,11 +132,14 @@ struct gw_listing {
     size_t at;             /* next row of the page */
     int64_t cursor;        /* of the next page; -1: there is none */
     uint64_t left;         /* number of rows until the limit */
+    bool follow;
+    uint64_t seq; /* of the last reported metric */
     union {
         struct gw_job_row job;
         struct gw_task_row task;
         struct gw_worker_row worker;
         struct gw_gpu_row gpu;
+        struct gw_metric_row metric;
         unsigned char bytes[1];
     } row;
 };
@@ -137,11 +157,15 @@ static int check(enum gw_listing_kind kind, const struct gw_listing_options *opt
     if (kind != GW_LISTING_JOBS && kind != GW_LISTING_TASKS && options->state)
         return gw_error_set(error, GW_EINVAL,
                             "`state` is only for GW_LISTING_JOBS and GW_LISTING_TASKS");
-    if ((kind == GW_LISTING_TASKS) != (options->job != 0))
+    if (kind != GW_LISTING_METRICS && (options->after || options->follow))
         return gw_error_set(error, GW_EINVAL,
-                            kind == GW_LISTING_TASKS
-                                ? "GW_LISTING_TASKS needs the number of a job: set `job`"
-                                : "`job` is only for GW_LISTING_TASKS");
+                            "`after` and `follow` are only for GW_LISTING_METRICS");
+    if (kinds[kind].of_job != (options->job != 0))
+        return gw_error_set(error, GW_EINVAL,
+                            kinds[kind].of_job
+                                ? "a listing of %s needs the number of a job: set `job`"
+                                : "a listing of %s does not take `job`",
+                            kinds[kind].query);
     return 0;
 }
 
@@ -156,6 +180,8 @@ static int set_arguments(struct gw_value *dict, const struct gw_listing_options 
         rc = gw_dict_set(dict, "user", gw_str(options->user));
     if (rc == 0 && options->since_ns)
         rc = gw_dict_set(dict, "since_ns", gw_i64((int64_t)options->since_ns));
+    if (rc == 0 && options->after)
+        rc = gw_dict_set(dict, "after", gw_i64((int64_t)options->after));
     return rc;
 }
 
@@ -172,6 +198,7 @@ int gw_listing_new(struct gw_client *client, enum gw_listing_kind kind,
     if (made) {
         made->client = client;
         made->kind = kind;
+        made->follow = options.follow;
         made->left = options.limit && options.limit < INT64_MAX ? options.limit : INT64_MAX;
         made->arguments = gw_dict();
     }
@@ -265,6 +292,15 @@ static int fetch(struct gw_listing *listing, struct gw_error *error)
     return 0;
 }
 
+/* Waits, and lets the listing go on after its last row. */
+static int wait_for_rows(struct gw_listing *listing, struct gw_error *error)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = FOLLOW_MS * (long)GW_NS_PER_MS}, NULL);
+    listing->cursor = 0;
+    const int rc = gw_dict_set(listing->arguments, "after", gw_i64((int64_t)listing->seq));
+    return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
+}
+
 static int next_row(struct gw_listing *listing, enum gw_listing_kind kind, struct gw_error *error)
 {
     const struct gw_value *rows;
@@ -273,20 +309,28 @@ static int next_row(struct gw_listing *listing, enum gw_listing_kind kind, struc
                             kinds[listing->kind].query);
     while (rows = listing->page ? gw_value_find(listing->page, "rows") : NULL,
            !rows || listing->at == gw_value_count(rows)) {
-        if (listing->cursor < 0 || listing->left == 0)
+        if (listing->left == 0 || (listing->cursor < 0 && !listing->follow))
             return 0;
-        int rc = fetch(listing, error);
+        int rc = listing->cursor < 0 ? wait_for_rows(listing, error) : 0;
+        if (rc == 0)
+            rc = fetch(listing, error);
         if (rc < 0)
             return rc;
     }
     if (listing->left == 0)
         return 0;
     const struct gw_value *row = gw_value_at(rows, listing->at++);
+    if (kind == GW_LISTING_METRICS && gw_value_find(row, "end")) { /* it is the last row */
+        listing->follow = false;
+        return 0;
+    }
     listing->left--;
     memset(&listing->row, 0, sizeof listing->row);
     for (const struct field *field = kinds[kind].fields; field->key; field++)
         set_field(listing->row.bytes + field->at, field->as, find(row, field->key));
     memcpy(listing->row.bytes + kinds[kind].row_at, &row, sizeof row);
+    if (kind == GW_LISTING_METRICS)
+        listing->seq = listing->row.metric.seq;
     return 1;
 }
 
@@ -316,4 +360,11 @@ int gw_listing_next_gpu(struct gw_listing *listing, const struct gw_gpu_row **ro
 {
     *row = &listing->row.gpu;
     return next_row(listing, GW_LISTING_GPUS, error);
+}
+
+int gw_listing_next_metric(struct gw_listing *listing, const struct gw_metric_row **row,
+                           struct gw_error *error)
+{
+    *row = &listing->row.metric;
+    return next_row(listing, GW_LISTING_METRICS, error);
 }

@@ -76,6 +76,9 @@ class Jobs(e2e.Case):
         self.assertRegex(table[0], r"TASK +NAME +STATE +EXIT +TIME +STEP +accuracy +loss +RESULT")
         self.assertRegex(table[3], r"2 +measure +done +0 .* 19 +0.75 +0.5 +-")
 
+    def test_watcher_gets_reports_while_the_task_runs(self):
+        self.subject("history")
+
     def test_crash_counts_only_for_the_crashing_task(self):
         """The crash counts for the task that crashed, and not for tasks whose results were not
         reported yet."""

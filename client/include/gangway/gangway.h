@@ -436,8 +436,8 @@ GW_API uint32_t gw_future_index(const struct gw_future *future);
 GW_API int gw_future_exit_code(const struct gw_future *future);
 GW_API uint64_t gw_future_attempt(const struct gw_future *future);
 
-/* gw_client_query asks the scheduler for a listing. <gangway/listing.h> gives jobs, tasks, workers
- * and GPUs as typed rows. The listings "status", "jobs", "running",
+/* gw_client_query asks the scheduler for a listing. <gangway/listing.h> gives jobs, tasks, workers,
+ * GPUs and reports of metrics as typed rows. The listings "status", "jobs", "running",
  * "workers", "gpus", "actors", "sync" and "published" are about the whole cluster. The listings
  * "job", "tasks", "attempts", "explain", "events", "graph" and "who_has" are about {"job": N}; add
  * "index" or "name" for one task. graph/wire/PROTOCOL.md describes the answers. The call blocks.

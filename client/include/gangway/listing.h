@@ -1,4 +1,4 @@
-/* Listings of jobs, tasks, workers and GPUs, row by row.
+/* Listings of jobs, tasks, workers, GPUs and reported metrics, row by row.
  *
  *     struct gw_listing *jobs;
  *     const struct gw_job_row *job;
@@ -30,17 +30,22 @@ enum gw_listing_kind {
     GW_LISTING_TASKS,   /* the tasks of one job */
     GW_LISTING_WORKERS, /* the workers of the cluster */
     GW_LISTING_GPUS,    /* the GPUs of all workers */
+    GW_LISTING_METRICS, /* what the tasks of one job have reported, in this order */
 };
 
 /* Which rows a listing has. Every field may be 0, which means: all. */
 struct gw_listing_options {
     size_t struct_size; /* see options.h */
-    uint64_t job;       /* number of the job, for GW_LISTING_TASKS, which needs it */
+    uint64_t job;       /* number of the job, for GW_LISTING_TASKS and GW_LISTING_METRICS, which
+                           need it */
     const char *state;  /* only jobs or tasks in this state; copied. Jobs: a state of gw_job_row,
                            "unfinished" or "ended". Tasks: a state of gw_task_row */
     const char *user;   /* only jobs of this user, a name or a number; copied */
     uint64_t since_ns;  /* only jobs submitted at or after this time; nanoseconds since 1970 */
     uint64_t limit;     /* at most this number of rows */
+    uint64_t after;     /* only reports with a greater `seq`; for GW_LISTING_METRICS */
+    bool follow;        /* at the end, wait for the next report until the job has ended; for
+                           GW_LISTING_METRICS */
 };
 #define GW_LISTING_OPTIONS(...) GW_POINTER(gw_listing_options, __VA_ARGS__)
 
@@ -109,9 +114,22 @@ struct gw_gpu_row {
     const struct gw_value *row;
 };
 
+/* A value that a task has reported (gw_task_step, `gangway report`). A metric of a task has at most
+ * 4,096 rows: of more reports, every second one is dropped. */
+struct gw_metric_row {
+    uint64_t seq;   /* grows from report to report, in all jobs of the cluster */
+    uint32_t index; /* of the task; of a gang: 0, because only rank 0 adds to the metrics */
+    int64_t step;
+    uint64_t time_ns; /* when it was reported */
+    const char *name; /* of the metric */
+    double value;     /* may be infinite or not a number */
+    const struct gw_value *row;
+};
+
 /* gw_listing_new makes a listing. It copies the options and asks the scheduler nothing. options may
  * be NULL. Free the listing before the client is closed. One thread at a time may use it.
- * GW_EINVAL: an option that this kind does not take, or no job for GW_LISTING_TASKS. */
+ * GW_EINVAL: an option that this kind does not take, or no job for a kind that needs it.
+ */
 GW_API int gw_listing_new(struct gw_client *client, enum gw_listing_kind kind,
                           const struct gw_listing_options *options, struct gw_listing **listing,
                           struct gw_error *error);
@@ -119,7 +137,10 @@ GW_API void gw_listing_free(struct gw_listing *listing);
 
 /* Each of these functions gets the next row of a listing of its kind. It returns 1 and sets *row, 0
  * after the last row, or a negative code. The row and its texts stay valid until the next call on
- * the listing. The call blocks when it fetches a page. GW_EINVAL: a listing of another kind, or a
+ * the listing. The call blocks when it fetches a page. With `follow`, gw_listing_next_metric also
+ * blocks until there is another report, for which it asks five times a second, or the job has
+ * ended; then it returns 0. A program that must not wait makes a listing without `follow` from time
+ * to time, with the `seq` of the last row as `after`. GW_EINVAL: a listing of another kind, or a
  * state or user that does not exist. GW_ENOENT: no such job. GW_ECLOSED: the connection has ended.
  */
 GW_API int gw_listing_next_job(struct gw_listing *listing, const struct gw_job_row **row,
@@ -130,6 +151,8 @@ GW_API int gw_listing_next_worker(struct gw_listing *listing, const struct gw_wo
                                   struct gw_error *error);
 GW_API int gw_listing_next_gpu(struct gw_listing *listing, const struct gw_gpu_row **row,
                                struct gw_error *error);
+GW_API int gw_listing_next_metric(struct gw_listing *listing, const struct gw_metric_row **row,
+                                  struct gw_error *error);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include "tests/e2e/programs/subject.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,53 @@ static void subject_metrics(const char *path)
     }
 }
 
+/* Reports two values, waits for a reader of the fifo, and reports a third. */
+static int measure_slowly(struct gw_task *task)
+{
+    const char *path;
+    int rc = gw_task_arg_str(task, 0, &path);
+    rc = rc == 0 ? gw_task_step(task, 1, "loss", 0.5) : rc;
+    rc = rc == 0 ? gw_task_step(task, 2, "größe", INFINITY) : rc;
+    if (rc == 0)
+        subject_say(path, "go");
+    return rc == 0 ? gw_task_step(task, -3, "loss", NAN) : rc;
+}
+GW_TASK(measure_slowly);
+
+/* A watcher gets reports while the task runs, and the end of the job; later listings get them
+ * again, or a part of them. */
+static void subject_history(const char *path)
+{
+    struct gw_future *future;
+    struct gw_listing *reports;
+    const struct gw_metric_row *row;
+    MUST(gw_submit(client, measure_slowly, NULL, GW_ARGS(gw_str(path)), &future, &error));
+    const uint64_t job = gw_future_job(future);
+    MUST(gw_listing_new(client, GW_LISTING_METRICS, GW_LISTING_OPTIONS(.job = job, .follow = true),
+                        &reports, &error));
+    assert(gw_listing_next_metric(reports, &row, &error) == 1);
+    assert(row->step == 1 && strcmp(row->name, "loss") == 0 && row->value == 0.5);
+    assert(row->index == 0 && row->time_ns > 0 && row->seq > 0 && row->row);
+    assert(gw_listing_next_metric(reports, &row, &error) == 1);
+    assert(row->step == 2 && strcmp(row->name, "größe") == 0 && isinf(row->value));
+    const uint64_t second = row->seq;
+    subject_hear(path, NULL, 0);
+    assert(gw_listing_next_metric(reports, &row, &error) == 1);
+    assert(row->step == -3 && isnan(row->value) && row->seq > second);
+    assert(gw_listing_next_metric(reports, &row, &error) == 0);
+    assert(gw_listing_next_metric(reports, &row, &error) == 0);
+    gw_listing_free(reports);
+    MUST(gw_listing_new(client, GW_LISTING_METRICS, GW_LISTING_OPTIONS(.job = job, .after = second),
+                        &reports, &error));
+    assert(gw_listing_next_metric(reports, &row, &error) == 1 && row->step == -3);
+    assert(gw_listing_next_metric(reports, &row, &error) == 0);
+    gw_listing_free(reports);
+    assert(gw_listing_new(client, GW_LISTING_METRICS, NULL, &reports, &error) == GW_EINVAL);
+    assert(gw_listing_new(client, GW_LISTING_TASKS, GW_LISTING_OPTIONS(.job = job, .follow = true),
+                          &reports, &error) == GW_EINVAL);
+    gw_future_release(future);
+}
+
 /* Goes through all tasks of a job; each index comes once, in order. */
 static void list_tasks(uint64_t job, const char *state, uint32_t first, uint32_t count)
 {
@@ -260,7 +308,7 @@ int main(int argc, char **argv)
     static const struct subject list[] = {
         {"wait", subject_wait},       {"retry", subject_retry},       {"gang", subject_gang},
         {"gpu", subject_gpu},         {"shutdown", subject_shutdown}, {"crash", subject_crash},
-        {"metrics", subject_metrics}, {"listing", subject_listing},
+        {"metrics", subject_metrics}, {"listing", subject_listing},   {"history", subject_history},
     };
     const struct subjects subjects = {.options = GW_CLIENT_OPTIONS(.must_exist = true),
                                       .client = &client,
