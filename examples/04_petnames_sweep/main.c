@@ -1,241 +1,346 @@
-/* A sweep over ranks x batch x learning rate: each cell of the grid is a gang of its own, and as
- * many run side by side as the cluster has slots for. Ends with a table and two plots, as in the
- * article: loss against epoch and loss against time, equal global batches in one colour.
+/* A study of ranks, batch and learning rate with <gangway/sweep.h>: each trial is a gang of its own
+ * size, and as many run side by side as the cluster has slots for.
  *
- *     petnames_sweep --ranks 1,2 --batch 256,1024 --lr .004,.016 --data names.csv
+ *     petnames_sweep --ranks 1,2 --batch 64,256 --lr .004,.016 --data names.csv
  *
- * A cell that fails says so in its row; the others go on. */
-#include "examples/04_petnames_sweep/grid.h"
-#include "examples/04_petnames_sweep/report.h"
+ * Ends with a table and pictures. On a shared cluster the trials are detached jobs: the same
+ * command line continues a study that was interrupted. */
 #include "examples/petnames/source.h"
+#include "examples/petnames/trainer.h"
 
 #include <gangway/gangway.h>
+#include <gangway/sweep.h>
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
 
 struct arguments {
-    struct pet_sweep_grid grid;
-    struct pet_trainer_options train; /* what all cells share */
-    const char *data;
-    const char *out;
-    double level;
-    char source[PATH_MAX];
+    const char *ranks, *batch, *lr;   /* values of the three parameters, "1,2,4" */
+    struct pet_trainer_options train; /* what all trials share */
+    const char *data, *name, *out;
+    char source[PATH_MAX], folder[PATH_MAX]; /* absolute: of the data, and of `out` */
+    bool attached; /* the cluster is private, and ends with this program */
 };
 
 static const char usage[] =
     "usage: petnames_sweep [options]\n"
     "\n"
-    "  --ranks LIST       ranks of each gang (1,2)\n"
-    "  --batch LIST       samples of each rank (256,1024)\n"
-    "  --lr LIST          learning rates (.004,.016)\n"
+    "  --ranks LIST       ranks of each gang (1,2,4)\n"
+    "  --batch LIST       samples of each rank (64,256,1024)\n"
+    "  --lr LIST          learning rates (.001,.004,.016)\n"
     "  --size NAME        demo or article (demo)\n"
     "  --data FILE|URL    names to train on, as for 03_petnames (made-up names)\n"
-    "  --epochs N         passes over the data (1)\n"
-    "  --samples N        end each cell after so many samples, whatever the epochs\n"
-    "  --level X          the loss whose time is taken (2.6)\n"
+    "  --epochs N         passes over the data (4)\n"
     "  --seed N           of parameters and order (1)\n"
-    "  --out DIR          where plots and table go (petnames_sweep)\n";
+    "  --name NAME        of the study, for `gangway sweep show NAME` (petnames)\n"
+    "  --out DIR          where the pictures go (petnames_sweep)\n";
 
-/* -- The command line ----------------------------------------------------------------------------
- */
+/* -- The command line --- */
+
+static int read_count(const char *option, int64_t *count, struct gw_error *error)
+{
+    char *end;
+    *count = strtoll(optarg, &end, 10);
+    if (end == optarg || *end || *count < 1 || *count > INT32_MAX)
+        return gw_error_set(error, GW_EINVAL, "--%s %s is not a whole number above 0", option,
+                            optarg);
+    return 0;
+}
 
 static int read_option(int option, struct arguments *arguments, struct gw_error *error)
 {
-    struct pet_trainer_options *train = &arguments->train;
-    struct pet_sweep_grid *grid = &arguments->grid;
-    double number;
-    int rc;
-    switch (option) {
-    case 'r':
-        return pet_sweep_list_read(&grid->ranks, "ranks", optarg, error);
-    case 'b':
-        return pet_sweep_list_read(&grid->batches, "batch", optarg, error);
-    case 'l':
-        return pet_sweep_list_read(&grid->rates, "lr", optarg, error);
-    case 's':
-        train->size = optarg;
-        return 0;
-    case 'd':
-        arguments->data = optarg;
-        return 0;
-    case 'o':
-        arguments->out = optarg;
-        return 0;
-    case 'L':
-        return pet_sweep_number_read("level", optarg, &arguments->level, error);
-    case 'e':
-        rc = pet_sweep_number_read("epochs", optarg, &number, error);
-        train->epochs = rc < 0 ? 0 : (int64_t)number;
-        return rc;
-    case 'n':
-        rc = pet_sweep_number_read("samples", optarg, &number, error);
-        grid->samples = rc < 0 ? 0 : (int64_t)number;
-        return rc;
-    case 'S':
-        rc = pet_sweep_number_read("seed", optarg, &number, error);
-        train->seed = rc < 0 ? 0 : (int64_t)number;
-        return rc;
-    case 'h':
+    const char **texts[] = {
+        ['r'] = &arguments->ranks,      ['b'] = &arguments->batch, ['l'] = &arguments->lr,
+        ['s'] = &arguments->train.size, ['d'] = &arguments->data,  ['n'] = &arguments->name,
+        ['o'] = &arguments->out};
+    if (option == 'h') {
         (void)fputs(usage, stdout);
         exit(EXIT_SUCCESS);
-    default:
-        return gw_error_set(error, GW_EINVAL, "see the message above");
     }
+    if (option == 'e')
+        return read_count("epochs", &arguments->train.epochs, error);
+    if (option == 'S')
+        return read_count("seed", &arguments->train.seed, error);
+    if (option == '?')
+        return gw_error_set(error, GW_EINVAL, "see the message above");
+    *texts[option] = optarg;
+    return 0;
 }
 
 static int read_arguments(int argc, char **argv, struct arguments *arguments,
                           struct gw_error *error)
 {
     static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'r'},   {"batch", required_argument, NULL, 'b'},
-        {"lr", required_argument, NULL, 'l'},      {"size", required_argument, NULL, 's'},
-        {"data", required_argument, NULL, 'd'},    {"epochs", required_argument, NULL, 'e'},
-        {"samples", required_argument, NULL, 'n'}, {"level", required_argument, NULL, 'L'},
-        {"seed", required_argument, NULL, 'S'},    {"out", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"ranks", required_argument, NULL, 'r'},
+        {"batch", required_argument, NULL, 'b'},
+        {"lr", required_argument, NULL, 'l'},
+        {"size", required_argument, NULL, 's'},
+        {"data", required_argument, NULL, 'd'},
+        {"epochs", required_argument, NULL, 'e'},
+        {"seed", required_argument, NULL, 'S'},
+        {"name", required_argument, NULL, 'n'},
+        {"out", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     *arguments = (struct arguments){
-        .grid = {.ranks = {{1, 2}, 2}, .batches = {{256, 1024}, 2}, .rates = {{.004, .016}, 2}},
-        .train = {.size = "demo", .epochs = 1, .seed = 1, .points = SWEEP_POINTS},
+        .ranks = "1,2,4",
+        .batch = "64,256,1024",
+        .lr = ".001,.004,.016",
+        .train = {.size = "demo", .epochs = 4, .seed = 1, .by_epoch = true, .resume = true},
+        .name = "petnames",
         .out = "petnames_sweep",
-        .level = 2.6,
     };
     int rc = 0, option;
     while (rc >= 0 && (option = getopt_long(argc, argv, "", options, NULL)) >= 0)
         rc = read_option(option, arguments, error);
     if (rc >= 0 && optind < argc)
         rc = gw_error_set(error, GW_EINVAL, "%s: takes options only", argv[optind]);
-    if (rc >= 0)
-        rc = pet_sweep_grid_check(&arguments->grid, error);
     struct pet_trainer_options recipe;
     if (rc >= 0)
         rc = pet_trainer_recipe(arguments->train.size, 1, &recipe, error);
     return rc;
 }
 
-/* -- Running -------------------------------------------------------------------------------------
- */
-
-/* Makes what all cells take before they wait for a slot: the folder for results, the names. */
+/* The folder for results and the names: what can fail before a trial waits for a slot. */
 static int prepare(struct arguments *arguments, struct gw_error *error)
 {
     char why[512];
-    if (mkdir(arguments->out, 0777) < 0 && access(arguments->out, W_OK) < 0)
-        return gw_error_set(error, GW_EIO, "cannot write to %s", arguments->out);
+    (void)mkdir(arguments->out, 0777);
+    if (!realpath(arguments->out, arguments->folder))
+        return gw_error_set(error, GW_EIO, "cannot make the folder %s", arguments->out);
     int rc = pet_source_choose(arguments->data, arguments->source, why, error);
-    if (rc < 0)
-        return rc;
+    if (rc >= 0)
+        (void)printf("Names: %s.\n", why);
     arguments->train.data = arguments->source;
-    (void)printf("Names: %s.\n", why);
-    return 0;
+    return rc;
 }
 
-/* The cells that run: future i is that of cells[cell_of[i]]. */
-struct trials {
-    struct gw_future **futures;
-    size_t *cell_of;
-    size_t count;
+/* -- Trials --- */
+
+struct params {
+    int64_t ranks, batch;
+    double lr;
 };
 
-static int submit(struct gw_client *client, const struct arguments *arguments,
-                  const struct pet_sweep_cell *cell, struct gw_future **future,
-                  struct gw_error *error)
+static int read_params(const struct gw_trial *trial, struct params *params, struct gw_error *error)
 {
-    struct pet_trainer_options train = arguments->train;
-    train.batch = cell->batch;
-    train.lr = cell->lr;
-    if (arguments->grid.samples > 0)
-        train.steps =
-            (arguments->grid.samples + cell->batch * cell->ranks - 1) / (cell->batch * cell->ranks);
-    struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_call(graph, pet_trainer, GW_GANG(.ranks = (uint32_t)cell->ranks),
-                           pet_trainer_argument(&train));
-    int rc = gw_client_submit_many(client, graph, GW_SUBMIT_OPTIONS(.name = cell->name), &node, 1,
-                                   future, error);
-    gw_graph_free(graph);
+    int rc = gw_value_get_i64(gw_value_find(trial->params, "ranks"), &params->ranks, error);
+    if (rc >= 0)
+        rc = gw_value_get_i64(gw_value_find(trial->params, "batch"), &params->batch, error);
+    if (rc >= 0)
+        rc = gw_value_get_f64(gw_value_find(trial->params, "lr"), &params->lr, error);
     return rc;
 }
 
-/* Submits all cells. One that the cluster has no room for has failed; the others go on. */
-static int submit_all(struct gw_client *client, const struct arguments *arguments,
-                      struct pet_sweep_cell *cells, struct trials *trials, struct gw_error *error)
+/* Makes the gang of a trial. A private cluster ends with this program, and its jobs' folders with
+ * it; there a trial keeps its checkpoint in --out. */
+static int make_trial(const struct gw_trial *trial, struct gw_graph *graph,
+                      struct gw_sweep_task *task, void *arg, struct gw_error *error)
 {
-    size_t count = trials->count;
-    trials->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        int rc = submit(client, arguments, &cells[i], &trials->futures[trials->count], error);
-        if (rc < 0 && rc != GW_EINFEASIBLE)
-            return rc;
-        if (rc < 0)
-            pet_sweep_cell_set_failure(&cells[i], error);
-        else
-            trials->cell_of[trials->count++] = i;
-    }
+    const struct arguments *arguments = arg;
+    struct pet_trainer_options train = arguments->train;
+    struct params params;
+    char path[PATH_MAX + 32];
+    int rc = read_params(trial, &params, error);
+    if (rc < 0)
+        return rc;
+    if (params.ranks < 1 || params.ranks > UINT16_MAX)
+        return gw_error_set(error, GW_EINVAL, "--ranks: a gang has 1 to %d ranks", UINT16_MAX);
+    train.batch = params.batch;
+    train.lr = params.lr;
+    (void)snprintf(path, sizeof path, "%s/trial-%" PRIu32 ".checkpoint", arguments->folder,
+                   trial->number);
+    train.checkpoint = arguments->attached ? path : NULL;
+    task->slots = (uint32_t)params.ranks;
+    task->node =
+        gw_call(graph, pet_trainer, GW_GANG(.ranks = task->slots, .annotations = task->annotations),
+                pet_trainer_argument(&train));
     return 0;
 }
 
-/* Takes each cell's result as it completes; a failed one keeps the first line of its error. */
-static int collect(struct pet_sweep_cell *cells, const struct trials *trials,
-                   struct gw_error *error)
+static bool has_ended(const struct gw_trial *trial)
 {
-    struct gw_completions *completions;
-    int rc = gw_completions_new(trials->futures, trials->count, &completions);
-    if (rc < 0)
-        return gw_error_set(error, rc, "cannot wait for the cells: %s", gw_error_text(rc));
-    for (size_t done = 1, i; gw_completions_next(completions, UINT64_MAX, &i) >= 0; done++) {
-        struct pet_sweep_cell *cell = &cells[trials->cell_of[i]];
-        struct gw_value *value = NULL;
-        struct gw_error failed;
-        int got = gw_future_get(trials->futures[i], 0, &value, &failed);
-        if (got >= 0)
-            got = pet_sweep_cell_set_result(cell, value, &failed);
-        gw_value_unref(value);
-        if (got < 0)
-            pet_sweep_cell_set_failure(cell, &failed);
-        pet_sweep_report_progress(cell, done, trials->count);
-        if (got == GW_ECLOSED) {
-            rc = gw_error_set(error, GW_ECLOSED, "%s", failed.text);
-            break;
-        }
-    }
-    gw_completions_free(completions);
-    return rc;
+    return trial->state != GW_TRIAL_RUNNING && trial->state != GW_TRIAL_PAUSED;
 }
 
-static int sweep(struct arguments *arguments, struct pet_sweep_cell *cells, size_t count,
-                 struct gw_error *error)
+/* Prints how many trials have ended, and the best so far, whenever these change. */
+static void print_progress(struct gw_sweep *sweep, void *arg)
+{
+    static uint32_t printed;
+    const struct gw_sweep_trial *best;
+    uint32_t ended = 0;
+    for (uint32_t i = 0; i < gw_sweep_count(sweep); i++)
+        ended += has_ended(gw_sweep_trial(sweep, i)->trial);
+    if (ended != printed && gw_sweep_best(sweep, &best, NULL) == 0)
+        (void)fprintf(stderr, "%" PRIu32 " trials have ended, best held-out loss %.4f\n", ended,
+                      best->trial->value);
+    printed = ended;
+    (void)arg;
+}
+
+/* -- The table --- */
+
+static int by_global_batch(const void *a, const void *b)
+{
+    const struct gw_sweep_trial *const *trials[] = {a, b};
+    struct params p[2] = {{0}};
+    for (int i = 0; i < 2; i++)
+        (void)read_params((*trials[i])->trial, &p[i], NULL);
+    const double order[] = {(double)(p[0].ranks * p[0].batch - p[1].ranks * p[1].batch),
+                            (double)(p[0].ranks - p[1].ranks), p[0].lr - p[1].lr};
+    for (int i = 0; i < 3; i++)
+        if (order[i] != 0)
+            return order[i] < 0 ? -1 : 1;
+    return 0;
+}
+
+/* The time that the job of a trial has run; 0 if the cluster has forgotten it. */
+static double run_seconds(struct gw_client *client, uint64_t job)
+{
+    struct gw_listing *tasks = NULL;
+    const struct gw_task_row *row;
+    double seconds = 0;
+    if (gw_listing_new(client, GW_LISTING_TASKS, GW_LISTING_OPTIONS(.job = job), &tasks, NULL) >=
+            0 &&
+        gw_listing_next_task(tasks, &row, NULL) > 0)
+        seconds = (double)row->run_ns / 1e9;
+    gw_listing_free(tasks);
+    return seconds;
+}
+
+/* Small global batches first. Returns the number of failed trials. */
+static uint32_t print_table(const struct gw_sweep *sweep, struct gw_client *client)
+{
+    const uint32_t count = gw_sweep_count(sweep);
+    const struct gw_sweep_trial **trials = calloc(count + 1, sizeof *trials);
+    uint32_t failed = 0;
+    if (!trials)
+        return 0;
+    for (uint32_t i = 0; i < count; i++)
+        trials[i] = gw_sweep_trial(sweep, i);
+    qsort(trials, count, sizeof *trials, by_global_batch);
+    (void)printf("\nglobal                             held-out\n"
+                 " batch  ranks   batch       lr         loss     time  trial\n");
+    for (uint32_t i = 0; i < count; i++) {
+        struct params params = {0};
+        (void)read_params(trials[i]->trial, &params, NULL);
+        (void)printf("%6" PRId64 " %6" PRId64 " %7" PRId64 " %8g  ", params.ranks * params.batch,
+                     params.ranks, params.batch, params.lr);
+        failed += trials[i]->trial->state == GW_TRIAL_FAILED;
+        if (trials[i]->trial->state == GW_TRIAL_FAILED)
+            (void)printf("failed: %.*s\n", (int)strcspn(trials[i]->text, "\n"), trials[i]->text);
+        else
+            (void)printf("%11.4f %6.1f s %6" PRIu32 "\n", trials[i]->trial->value,
+                         run_seconds(client, trials[i]->job), trials[i]->trial->number);
+    }
+    free(trials);
+    return failed;
+}
+
+/* Says where the best model is. */
+static void print_best(const struct gw_sweep *sweep, const struct arguments *arguments)
+{
+    const struct gw_sweep_trial *best;
+    if (gw_sweep_best(sweep, &best, NULL) < 0)
+        return;
+    (void)printf("\nBest: trial %" PRIu32 ", held-out loss %.4f nats a character. Its model:\n",
+                 best->trial->number, best->trial->value);
+    if (arguments->attached)
+        (void)printf("    petnames --generate 12 --checkpoint %s/trial-%" PRIu32 ".checkpoint\n",
+                     arguments->out, best->trial->number);
+    else
+        (void)printf("    gangway get %" PRIu64 " --checkpoint -o %s/best\n"
+                     "    petnames --generate 12 --checkpoint %s/best/task-0\n",
+                     best->job, arguments->out, arguments->out);
+    (void)printf("Pictures: %s/*.svg\n", arguments->out);
+}
+
+/* -- The study --- */
+
+static struct gw_sweep *running; /* what Ctrl-C stops */
+
+static void on_signal(int number)
+{
+    (void)signal(number, SIG_DFL); /* the next one ends the program */
+    gw_sweep_stop(running);
+}
+
+/* This user's cluster; if there is none, a private one with room for the largest gang. */
+static int open_client(struct arguments *arguments, struct gw_client **client,
+                       struct gw_error *error)
+{
+    int rc = gw_client_open(GW_CLIENT_OPTIONS(.must_exist = true), client, error);
+    if (rc != GW_ENOSCHEDULER)
+        return rc;
+    uint32_t slots = 1;
+    for (const char *at = arguments->ranks; *at;
+         at += strcspn(at, ",|") + (at[strcspn(at, ",|")] != 0)) {
+        const unsigned long ranks = strtoul(at, NULL, 10);
+        slots = ranks > slots && ranks <= UINT16_MAX ? (uint32_t)ranks : slots;
+    }
+    arguments->attached = true;
+    return gw_client_open(GW_CLIENT_OPTIONS(.slots = slots), client, error);
+}
+
+/* The grid: every combination of the three lists. */
+static int make_sweep(struct arguments *arguments, struct gw_sweep **sweep, struct gw_error *error)
+{
+    const char *const params[][2] = {
+        {"ranks", arguments->ranks}, {"batch", arguments->batch}, {"lr", arguments->lr}};
+    struct gw_space *space = gw_space_new();
+    int rc = 0;
+    for (size_t i = 0; i < 3 && rc >= 0; i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text, "%s=%s", params[i][0], params[i][1]);
+        rc = gw_space_add(space, text, error);
+    }
+    if (rc >= 0)
+        rc = gw_space_derive(space, "global=ranks*batch", error);
+    if (rc < 0) {
+        gw_space_free(space);
+        return rc;
+    }
+    return gw_sweep_new(space, GW_SEARCH_OPTIONS(.method = GW_SEARCH_GRID),
+                        GW_SWEEP_OPTIONS(.name = arguments->name, .metric = "held_out",
+                                         .attached = arguments->attached, .make = make_trial,
+                                         .on_change = print_progress, .arg = arguments),
+                        sweep, error);
+}
+
+/* Runs all trials. *failed: how many of them have failed. */
+static int study(struct arguments *arguments, uint32_t *failed, struct gw_error *error)
 {
     struct gw_client *client = NULL;
-    struct trials trials = {
-        .futures = calloc(count, sizeof *trials.futures),
-        .cell_of = calloc(count, sizeof *trials.cell_of),
-        .count = count,
-    };
-    int rc = trials.futures && trials.cell_of ? prepare(arguments, error)
-                                              : gw_error_set(error, GW_ENOMEM, "out of memory");
+    struct gw_sweep *sweep = NULL;
+    int rc = prepare(arguments, error);
     if (rc >= 0)
-        rc = gw_client_open(GW_CLIENT_OPTIONS(.slots = pet_sweep_grid_ranks_max(&arguments->grid)),
-                            &client, error);
+        rc = open_client(arguments, &client, error);
     if (rc >= 0)
-        (void)printf("%zu cells, side by side as far as there are slots.\n", count);
-    (void)fflush(stdout);
-    if (rc >= 0)
-        rc = submit_all(client, arguments, cells, &trials, error);
-    if (rc >= 0)
-        rc = collect(cells, &trials, error);
-    for (size_t i = 0; trials.futures && i < trials.count; i++)
-        gw_future_release(trials.futures[i]);
+        rc = make_sweep(arguments, &sweep, error);
+    if (rc >= 0) {
+        (void)fflush(stdout);
+        running = sweep;
+        (void)signal(SIGINT, on_signal);
+        (void)signal(SIGTERM, on_signal);
+        rc = gw_sweep_run(sweep, client, error);
+    }
+    if (rc >= 0) {
+        *failed = print_table(sweep, client);
+        print_best(sweep, arguments);
+        rc = gw_sweep_export(sweep, client, GW_SWEEP_PICTURES, arguments->folder, error);
+    }
+    gw_sweep_free(sweep);
     gw_client_close(client);
-    free(trials.futures);
-    free(trials.cell_of);
     return rc;
 }
 
@@ -245,24 +350,12 @@ int main(int argc, char **argv)
 
     struct arguments arguments;
     struct gw_error error = {0};
+    uint32_t failed = 0;
     if (read_arguments(argc, argv, &arguments, &error) < 0) {
         (void)fprintf(stderr, "petnames_sweep: %s\nTry: petnames_sweep --help\n", error.text);
         return EXIT_USAGE;
     }
-    size_t count;
-    struct pet_sweep_cell *cells = NULL;
-    int rc = pet_sweep_grid_cells(&arguments.grid, &cells, &count, &error);
-    if (rc >= 0)
-        rc = sweep(&arguments, cells, count, &error);
-    if (rc >= 0)
-        rc = pet_sweep_report(cells, count,
-                              &(struct pet_sweep_report_options){arguments.out, arguments.level},
-                              &error);
-    size_t failed = 0;
-    for (size_t i = 0; rc >= 0 && i < count; i++)
-        failed += cells[i].failed;
-    free(cells);
-    if (rc < 0)
+    if (study(&arguments, &failed, &error) < 0)
         gw_error_exit(&error);
     return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

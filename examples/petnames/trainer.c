@@ -66,7 +66,7 @@ struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options)
         {"steps", gw_i64(options->steps)},
         {"lr", gw_f64(options->lr)},
         {"seed", gw_i64(options->seed)},
-        {"points", gw_i64(options->points)},
+        {"by_epoch", gw_bool(options->by_epoch)},
     };
     return make_dict(entries, sizeof entries / sizeof *entries);
 }
@@ -88,14 +88,15 @@ static int read_options(const struct gw_value *dict, struct pet_trainer_options 
     } numbers[] = {{"batch", &options->batch},
                    {"epochs", &options->epochs},
                    {"steps", &options->steps},
-                   {"seed", &options->seed},
-                   {"points", &options->points}};
+                   {"seed", &options->seed}};
     for (size_t i = 0; rc >= 0 && i < sizeof texts / sizeof *texts; i++)
         rc = gw_value_get_str(gw_value_find(dict, texts[i].key), texts[i].text, error);
     for (size_t i = 0; rc >= 0 && i < sizeof numbers / sizeof *numbers; i++)
         rc = gw_value_get_i64(gw_value_find(dict, numbers[i].key), numbers[i].number, error);
     if (rc >= 0)
         rc = gw_value_get_bool(gw_value_find(dict, "resume"), &options->resume, error);
+    if (rc >= 0)
+        rc = gw_value_get_bool(gw_value_find(dict, "by_epoch"), &options->by_epoch, error);
     if (rc >= 0)
         rc = gw_value_get_bool(gw_value_find(dict, "http_allowed"), &options->http_allowed, error);
     if (rc >= 0)
@@ -115,33 +116,14 @@ struct trainer {
     uint64_t *samples, *held_out;
     size_t sample_count, held_out_count;
     struct pet_train *train;
-    double *curve; /* [points][epoch, seconds, loss] */
-    size_t point_count;
-    double loss_sum;
-    int64_t loss_steps;
 };
-
-static void add_point(struct trainer *trainer, const struct pet_train_progress *progress)
-{
-    trainer->loss_sum += progress->loss;
-    trainer->loss_steps++;
-    int64_t points = trainer->options.points;
-    /* Point k of n lies at the first step that is past k/n of the run. */
-    if (points <= 0 || (size_t)points == trainer->point_count ||
-        progress->step * points < (int64_t)(trainer->point_count + 1) * progress->steps)
-        return;
-    double *point = &trainer->curve[PET_POINT_NUMBERS * trainer->point_count++];
-    point[PET_POINT_EPOCH] = progress->epoch;
-    point[PET_POINT_SECONDS] = progress->seconds;
-    point[PET_POINT_LOSS] = trainer->loss_sum / (double)trainer->loss_steps;
-    trainer->loss_sum = 0;
-    trainer->loss_steps = 0;
-}
 
 static int trainer_on_step(void *user, const struct pet_train_progress *progress)
 {
     struct trainer *trainer = user;
-    add_point(trainer, progress);
+    if (trainer->options.by_epoch) /* only asks whether to go on: this epoch is not over yet */
+        return gw_task_step(trainer->task, (progress->step - 1) / progress->steps_per_epoch, NULL,
+                            0);
     return gw_task_step(trainer->task, progress->step, "loss", progress->loss);
 }
 
@@ -165,13 +147,17 @@ static int trainer_on_epoch(void *user, const struct pet_train_progress *progres
 {
     struct trainer *trainer = user;
     if (gw_task_rank(trainer->task) == 0) {
-        (void)printf("epoch %4.1f/%lld  loss %.4f  held-out %.4f nats a character  "
+        (void)printf("epoch=%.0f of %lld  loss=%.4f  held_out=%.4f nats a character  "
                      "%7.0f samples/s  %3.0f s left\n",
-                     progress->epoch, (long long)trainer->options.epochs, progress->loss,
+                     ceil(progress->epoch), (long long)trainer->options.epochs, progress->loss,
                      progress->held_out_loss, progress->samples_per_s, progress->seconds_left);
         (void)fflush(stdout);
     }
-    return save(trainer);
+    const int rc = save(trainer);
+    if (rc < 0 || !trainer->options.by_epoch)
+        return rc;
+    return gw_task_step(trainer->task, (int64_t)ceil(progress->epoch), "held_out",
+                        progress->held_out_loss);
 }
 
 /* Where the checkpoint lies; without a wish of the user's, in the task's own folder. */
@@ -268,8 +254,6 @@ static struct gw_value *make_result(const struct trainer *trainer)
 {
     const struct pet_train_progress *progress = pet_train_progress(trainer->train);
     const struct entry entries[] = {
-        {"curve",
-         gw_bytes(trainer->curve, trainer->point_count * PET_POINT_NUMBERS * sizeof(double))},
         {"held_out_loss", gw_f64(progress->held_out_loss)},
         {"samples_per_s", gw_f64(progress->samples_per_s)},
         {"seconds", gw_f64(progress->seconds)},
@@ -280,29 +264,16 @@ static struct gw_value *make_result(const struct trainer *trainer)
 int pet_trainer_read_result(const struct gw_value *value, struct pet_trainer_result *out,
                             struct gw_error *error)
 {
-    const void *curve;
-    size_t bytes;
     struct pet_trainer_result read;
-    int rc = gw_value_get_bytes(gw_value_find(value, "curve"), &curve, &bytes, error);
-    if (rc >= 0)
-        rc = gw_value_get_f64(gw_value_find(value, "held_out_loss"), &read.held_out_loss, error);
+    int rc = gw_value_get_f64(gw_value_find(value, "held_out_loss"), &read.held_out_loss, error);
     if (rc >= 0)
         rc = gw_value_get_f64(gw_value_find(value, "samples_per_s"), &read.samples_per_s, error);
     if (rc >= 0)
         rc = gw_value_get_f64(gw_value_find(value, "seconds"), &read.train_seconds, error);
     if (rc < 0)
         return rc;
-    read.curve = curve;
-    read.points = bytes / (PET_POINT_NUMBERS * sizeof(double));
     *out = read;
     return 0;
-}
-
-void pet_trainer_point(const struct pet_trainer_result *result, size_t i,
-                       double point[PET_POINT_NUMBERS])
-{
-    memcpy(point, (const char *)result->curve + i * PET_POINT_NUMBERS * sizeof(double),
-           PET_POINT_NUMBERS * sizeof(double));
 }
 
 static int pet_trainer(struct gw_task *task)
@@ -315,19 +286,12 @@ static int pet_trainer(struct gw_task *task)
     if (rc < 0)
         return rc;
     name_checkpoint(&trainer);
-    if (trainer.options.points > 0) {
-        trainer.curve = calloc((size_t)trainer.options.points, PET_POINT_NUMBERS * sizeof(double));
-        if (!trainer.curve)
-            return gw_task_fail(task, GW_ENOMEM, "no memory for a curve of %lld points",
-                                (long long)trainer.options.points);
-    }
     rc = run(&trainer);
     if (rc >= 0)
         rc = gw_task_return(task, make_result(&trainer));
     pet_train_free(trainer.train);
     free(trainer.samples);
     free(trainer.held_out);
-    free(trainer.curve);
     pet_names_free(trainer.names);
     return rc;
 }

@@ -21,7 +21,8 @@ struct pet_trainer_options {
     int64_t steps; /* ends after so many, whatever the epochs; 0: no limit */
     double lr;
     int64_t seed;
-    int64_t points; /* of the loss curve that comes back; 0: none */
+    bool by_epoch; /* report "held_out" of each epoch, with the number of the epoch as step; false:
+                      "loss" of each step */
 };
 
 /* pet_trainer_recipe fills size, batch, epochs and lr with what trains a size well on `ranks`
@@ -32,21 +33,12 @@ int pet_trainer_recipe(const char *size, uint32_t ranks, struct pet_trainer_opti
 /* pet_trainer_argument makes the task's argument; NULL when out of memory. */
 struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options);
 
-/* What training gave; curve: see pet_trainer_point, borrowed from the value. */
+/* What training gave. */
 struct pet_trainer_result {
-    const void *curve;
-    size_t points;
     double held_out_loss; /* nats a character */
     double samples_per_s; /* of all ranks together */
     double train_seconds;
 };
-
-/* Where a point of the curve lies. */
-enum { PET_POINT_EPOCH, PET_POINT_SECONDS, PET_POINT_LOSS, PET_POINT_NUMBERS };
-
-/* pet_trainer_point reads point i of the curve; the loss is the mean since the point before. */
-void pet_trainer_point(const struct pet_trainer_result *result, size_t i,
-                       double point[PET_POINT_NUMBERS]);
 
 /* pet_trainer_read_result reads a task's value (borrowed); GW_EINVAL with text. */
 int pet_trainer_read_result(const struct gw_value *value, struct pet_trainer_result *result,

@@ -2,12 +2,15 @@
 """03_petnames and 04_petnames_sweep on clusters: small runs of all their features."""
 import os
 import re
+import string
 import sys
 
 import e2e
 
 TRAIN = os.path.join(e2e.BUILD, "bin", "petnames")
 SWEEP = os.path.join(e2e.BUILD, "bin", "petnames_sweep")
+NAMES = [f"{first}{second}lla Jr." for first in string.ascii_lowercase
+         for second in string.ascii_lowercase]
 
 
 class PetNames(e2e.Case):
@@ -18,36 +21,58 @@ class PetNames(e2e.Case):
         said = self.train("--ranks", "2", "--epochs", "1", "--steps", "3").stdout
         self.assertIn("Names: made up", said)
         self.assertIn("A gang of 2 ranks", said)
-        self.assertRegex(said, r"loss \d.*held-out \d.*nats a character.*samples/s.* s left")
+        self.assertRegex(said, r"loss=\d.*held_out=\d.*nats a character.*samples/s.* s left")
         names = self.train("--generate", "7").stdout.splitlines()
         self.assertEqual(len(names), 7)
         said = self.train("--steps", "4", "--resume").stdout
         self.assertRegex(said, "going on from .*model at step 3")
 
     def test_petnames_reads_a_chosen_csv_column(self):
-        rows = "".join(f'"{i}, {i}","{chr(97 + i % 26)}{chr(97 + i // 26)}lla Jr.",Cat\n'
-                       for i in range(676))
+        rows = "".join(f'"{i}, {i}","{name}",Cat\n' for i, name in enumerate(NAMES))
         data = self.write("names.csv", "Number,Called,Species\n" + rows)
         options = ("--data", data, "--batch", "64", "--steps", "2")
         self.assertIn("676 names", self.train(*options, "--column", "Called").stdout)
         failed = self.train(*options, rc=1)
         self.assertIn('"Number", "Called", "Species"', failed.stderr)
 
-    def test_sweep_reports_failed_cells_and_plots_the_others(self):
-        """The rows of failed cells state the reason; the other cells continue and are
-        plotted."""
+    def sweep(self, *options, **expected):
+        data = self.write("names.txt", "\n".join(NAMES))
+        done = self.run_program(SWEEP, "--data", data, "--epochs", "2", "--out", "out", *options,
+                                **expected)
+        rows = re.findall(r"^ *\d+ +(\d+) +(\d+) +(\S+) +(.*)", done.stdout, re.M)
+        return done, {(ranks, batch, lr): rest for ranks, batch, lr, rest in rows}
+
+    def test_sweep_runs_gangs_of_different_sizes_and_keeps_the_best_model(self):
+        """Also of failed trials the table has a row with the reason. The same study again runs no
+        trial again."""
         self.up("--slots", "2")
-        done = self.run_program(SWEEP, "--ranks", "1,3", "--batch", "64,900000000", "--lr", ".004",
-                                "--samples", "128", "--out", "out", rc=1)
-        rows = re.findall(r"^ *\d+ +(\d+) +(\d+) +0\.004 +(.*)", done.stdout, re.M)
-        self.assertEqual(len(rows), 4, done.stdout)
-        rows = {(ranks, batch): rest for ranks, batch, rest in rows}
-        self.assertRegex(rows["1", "64"], r"^\d\.\d+ ")
-        self.assertRegex(rows["1", "900000000"], "^failed: .*batch 900000000")
-        self.assertRegex(rows["3", "64"], "^failed: a gang of 3 .*2 slots")
-        self.assertRegex(rows["3", "900000000"], "^failed: a gang of 3 .*2 slots")
-        self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "out"))),
-                         ["loss-epoch.svg", "loss-time.svg", "sweep.csv"])
+        words = ("--ranks", "1,2", "--batch", "64,900000000", "--lr", ".001,.016")
+        done, rows = self.sweep(*words, rc=1)
+        self.assertEqual(len(rows), 8, done.stdout)
+        losses = {key: float(rest.split()[0]) for key, rest in rows.items() if key[1] == "64"}
+        for key in losses.keys() ^ rows.keys():
+            self.assertRegex(rows[key], "^failed: .*batch 900000000")
+        best = rows[min(losses, key=losses.get)].split()[-1]
+        self.assertIn(f"Best: trial {best}, ", done.stdout)
+        self.assertIn("values-by-step.svg", os.listdir(os.path.join(self.dir, "out")))
+        jobs = self.gangway_json("jobs", "--all")
+        self.assertEqual(self.sweep(*words, rc=1)[1].keys(), rows.keys())
+        self.assertEqual(len(self.gangway_json("jobs", "--all")), len(jobs))
+        get, generate = re.findall("^    ([gp].*)", done.stdout, re.M)
+        self.gangway(*get.split()[1:])
+        names = self.run_program(TRAIN, *generate.split()[1:]).stdout
+        self.assertEqual(len(names.splitlines()), 12)
+
+    def test_sweep_keeps_the_best_model_of_a_private_cluster(self):
+        done, rows = self.sweep("--ranks", "1", "--batch", "64", "--lr", ".001,.016")
+        self.assertEqual(len(rows), 2, done.stdout)
+        generate, = re.findall("^    ([gp].*)", done.stdout, re.M)
+        self.run_program(TRAIN, *generate.split()[1:])
+
+    def test_sweep_refuses_a_gang_that_does_not_fit(self):
+        self.up("--slots", "2")
+        done, _ = self.sweep("--ranks", "3", rc=2)
+        self.assertRegex(done.stderr, "a gang of 3 .*2 slots")
 
 
 if __name__ == "__main__":
