@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import time
 
 import e2e
 
@@ -294,6 +295,30 @@ class Detached(e2e.Case):
         self.assertEqual({trial["state"] for trial in trials[:5]}, {"done"})
         self.gangway("wait", job)
         self.assertEqual([str(job["id"]) for job in self.gangway_json("jobs", "--all")], [job])
+
+    def controller(self, killed=0):
+        """The process of the controller after the one that was killed."""
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        while time.monotonic() < deadline:
+            for pid in e2e.pids_marked(self.mark):
+                if pid != killed and "sweep --continue" in e2e.command_of(pid):
+                    return pid
+            e2e.pause()
+        raise AssertionError("the controller does not start")
+
+    def test_killed_controller_of_a_detached_sweep_starts_again(self):
+        self.up("--slots", "1")
+        fifo = self.fifo()
+        self.gangway("sweep", "-d", "--name", "s", "-P", "x=1,2,3,4", "--minimize", "loss", "--",
+                     "sh", "-c", f"[ {{trial}} != 2 ] || cat {fifo}; "
+                     f"{e2e.BINARY} report loss={{x}}")
+        with open(fifo, "w", encoding="utf-8"):  # trial 2 runs
+            killed = self.controller()
+            os.kill(killed, signal.SIGKILL)
+            os.kill(self.controller(killed), signal.SIGTERM)
+        self.gangway("wait", "s-controller", timeout_s=100)
+        trials = self.gangway_json("sweep", "show", "s")["trials"]
+        self.assertEqual([(trial["state"], trial["starts"]) for trial in trials], [("done", 1)] * 4)
 
 
 if __name__ == "__main__":

@@ -169,9 +169,10 @@ struct gw_task_options {
 /* Tasks without a slot. A task with `slots` GW_NONE is for work that mostly waits, such as a
  * program that submits other tasks and decides by their results. It starts at once on a worker that
  * matches its other options, although all slots are in use, and takes no slot from other tasks. It
- * has a process of its own. Its memory_bytes and named resources must be free, as for any task. A
- * worker runs at most 64 such tasks at once; further ones wait. Such a task has no GPUs, and is not
- * a gang, an actor, or a task of a range (GW_EINVAL). */
+ * has a process of its own. If SIGKILL or SIGTERM from outside ends this process, this counts like
+ * the loss of its worker (worker_losses_max). Its memory_bytes and named resources must be free, as
+ * for any task. A worker runs at most 64 such tasks at once; further ones wait. Such a task has no
+ * GPUs, and is not a gang, an actor, or a task of a range (GW_EINVAL). */
 
 /* Restarts of a gang. A gang fails as a whole and starts again as a whole: a new attempt
  * (gw_task_try) with a new communicator, port and processes. There are three budgets. `retries`

@@ -7,7 +7,8 @@
  *
  * - A crash of the runner: the task's crash budget.
  *
- * - A lost worker: the task's budget of worker losses.
+ * - A lost worker: the task's budget of worker losses. So does a kill from outside, if the task has
+ * no slot.
  *
  * - A kill, a missing input, a failed GPU, a worker that was told to leave, and the first few
  * failed connections between ranks: no budget. */
@@ -22,6 +23,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+enum { KILL_SIGNAL = 9, TERM_SIGNAL = 15 }; /* on every Linux architecture */
 
 /* -- End after a cancel, and attempts taken back ------------------------------------------- */
 
@@ -121,6 +124,22 @@ static bool owns_process(const struct gw_spec *spec)
            spec->message.actor == GW_ACTOR_NEW;
 }
 
+/* A task without a slot decides about other tasks for as long as those take. SIGKILL and SIGTERM
+ * come from outside (an operator, the kernel), and say nothing of the task. Other signals are
+ * errors of the task itself. */
+static bool killed_from_outside(const struct gw_spec *spec, const struct gw_end *end)
+{
+    return gw_sched_queue_class_slotless(spec->shape) && end->outcome == GW_OUTCOME_CRASHED &&
+           (end->signal == KILL_SIGNAL || end->signal == TERM_SIGNAL);
+}
+
+static bool charge_loss(const struct gw_sched *sched, const struct gw_spec *spec,
+                        struct gw_charges *charges)
+{
+    charges->losses += charges->losses < UINT8_MAX;
+    return charges->losses < worker_losses_max(sched, spec);
+}
+
 /* Counts the end against the budgets of the task. Returns true if the task may run again. If once
  * is true, a call or a living actor has run, and it may run a second time only if its retries allow
  * it. */
@@ -139,6 +158,8 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_OOM:
         if (!end->executing)
             break;
+        if (killed_from_outside(spec, end))
+            return charge_loss(sched, spec, charges);
         if (owns_process(spec))
             return charge_retry(spec, charges);
         return ++charges->crashes < sched->options.crash_budget;
@@ -150,8 +171,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
         /* A worker that left as planned is no failure, unless the task must never run twice. */
         if (end->dismissed && worker_losses_max(sched, spec) > 1)
             break;
-        charges->losses += charges->losses < UINT8_MAX;
-        return charges->losses < worker_losses_max(sched, spec);
+        return charge_loss(sched, spec, charges);
     case GW_OUTCOME_PREEMPTED:
         /* An attempt that its user paused before it ran does not count. */
         if (!end->executing)

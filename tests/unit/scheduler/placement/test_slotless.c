@@ -4,6 +4,7 @@
 
 #include <gangway/options.h>
 
+#include <signal.h>
 #include <stdio.h>
 
 static void refused(const struct world *w, int32_t code, const char *text)
@@ -120,6 +121,34 @@ static void losses_of_a_task_without_a_limit_never_fail_it(void **state)
     free_world(w);
 }
 
+/* A signal ends the process of the only task. */
+static void end_by(struct world *w, int32_t signal)
+{
+    const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    attempt_ended(w, 0,
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = GW_OUTCOME_CRASHED,
+                                        .executing = 1,
+                                        .signal = signal});
+}
+
+static void kills_of_a_task_without_a_slot_count_as_lost_workers(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    submit_task(w, 1,
+                (struct gw_msg_spec){
+                    .kind = GW_SPEC_COMMAND, .slots = GW_NONE, .worker_losses_max = GW_UNLIMITED});
+    for (int i = 0; i < 300; i++)
+        end_by(w, i % 2 ? SIGKILL : SIGTERM);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+    end_by(w, SIGSEGV); /* an error of the task itself */
+    must(w, CLIENT, GW_MESSAGE_failed);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +157,7 @@ int main(void)
         cmocka_unit_test(task_without_a_slot_is_no_gang_and_has_no_gpu),
         cmocka_unit_test(task_that_runs_alone_does_not_wait_for_a_task_without_a_slot),
         cmocka_unit_test(losses_of_a_task_without_a_limit_never_fail_it),
+        cmocka_unit_test(kills_of_a_task_without_a_slot_count_as_lost_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
