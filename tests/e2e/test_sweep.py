@@ -252,11 +252,21 @@ while step < 8:
 
     def test_parameters_are_in_the_environment_if_no_word_has_them(self):
         self.up("--slots", "1")
-        script = """echo "${GANGWAY_PARAMS}" | tr -dc 0-9 | sed 's/^/loss=/'"""
-        done = self.gangway("sweep", "--param", "x=3,4", "--minimize", "loss", "--metric", "loss",
-                            "--", "sh", "-c", script, timeout_s=60)
-        self.assertIn("no word has a parameter in braces", done.stderr)
+        script = self.write("read.sh",
+                            """echo "${GANGWAY_PARAMS}" | tr -dc 0-9 | sed 's/^/loss=/'""")
+        words = ("sweep", "--param", "x=3,4", "--minimize", "loss", "--metric", "loss")
+        done = self.gangway(*words, "--", "sh", script, timeout_s=60)
+        self.assertIn("no word of the command has {x}", done.stderr)
         self.assertIn("2 trials, best loss 3", done.stdout)
+        self.assertNotIn("no word", self.gangway(*words, "--dry-run", "--", "sh", "-c",
+                                                 f". {script} # GANGWAY_PARAMS").stderr)
+
+    def test_parameter_that_nothing_uses_is_named(self):
+        said = self.gangway("sweep", "--param", "x=0..1", "--param", "lr=1,2", "--param",
+                            "a=1,2", "--param", "b=1,2 if a=1", "--derive", "y=2*x", "--trials",
+                            "3", "--minimize", "loss", "--dry-run", "--", "echo", "{y}",
+                            "--b={b}").stderr
+        self.assertEqual(re.findall(r"has {(\w+)}", said), ["lr"])
 
     def test_bad_input_says_what_to_type(self):
         for words, said in (
@@ -266,7 +276,13 @@ while step < 8:
                 (["--param", "x=0..1", "--minimize", "l", "--trials", "3", "--", "echo", "{y}"],
                  "there is no parameter y"),
                 (["--param", "x=1..0", "--minimize", "l", "--trials", "3", "--", "true"], "x"),
-                (["--param", "x=0..1", "--minimize", "l", "--", "true"], "grid"),
+                (["--param", "x=0..1", "--minimize", "l", "--", "true"],
+                 "or give --trials N: without it, the sweep is a grid"),
+                (["--param", "x=1-8", "--minimize", "l", "--", "true"], "write 1..8"),
+                (["--param", "x = 1,2", "--minimize", "l", "--", "echo", "{x}"],
+                 "'x = 1,2' is no parameter: write NAME=VALUES"),
+                (["--param", "x=1,2", "--minimize", "l", "-d", "--slots", "a", "--", "true"],
+                 "--slots a: not a whole number"),
                 (["--param", "x=0..1", "--minimize", "l", "--asha", "eta=1", "--trials", "3", "--",
                   "true"], "eta"),
                 (["--param", "x=0..1", "--minimize", "l", "--asha", "foo=1", "--trials", "3", "--",

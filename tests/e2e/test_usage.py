@@ -19,7 +19,6 @@ class Usage(e2e.Case):
                 self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
             # Commands whose subcommands have options of their own.
             behind = text.partition("\nCommands:\n")[2]
-            behind = "  list " if command == "worker" else behind
             for verb in re.findall(r"^  (\w+) ", behind, re.M):
                 with self.subTest(command=command, verb=verb):
                     text = self.gangway(command, verb, "--help").stdout
@@ -133,6 +132,24 @@ class Usage(e2e.Case):
             (f"submit --each-line {lines} -- echo {{line}}", 0, ""),
             ("submit --cpus=2 -- true", 0, ""),
             ("dashboard", 2, "`gangway top`"),
+            # Optuna, Ray Tune, W&B
+            ("sweep create", 2, "`gangway sweep --name NAME --param"),
+            ("sweep --n-trials 4 --param x=0..1 --minimize l -- true", 2, "mean --trials N"),
+            ("sweep --num-samples=4 --param x=0..1 --minimize l -- true", 2, "mean --trials N"),
+            ("sweep --sampler tpe", 2, "--search METHOD"),
+            ("sweep --pruner median", 2, "--asha"),
+            ("sweep --study-name x", 2, "mean --name"),
+            ("sweep --direction minimize", 2, "--minimize METRIC"),
+            ("sweep --param x=0..1 --minimize l --trails 4 -- true", 2, "mean --trials"),
+            ("sweep --param x=0..1 --minimize l python3 x.py", 2, "write -- before the command"),
+            ("sweep status", 2, "did you mean 'show'"),
+            ("sweep ls", 2, "did you mean 'list'"),
+            ("submit --exclusive -- true", 2, "--slots N"),
+            ("submit --account=a -- true", 2, "no accounts"),
+            ("submit --working-dir /tmp -- pwd", 0, "/tmp"),
+            ("submit -v -- true", 2, "no verbose mode"),
+            ("dispatch -n 2 -m mymod", 2, "-- python3 -m MODULE"),
+            ("top -n 1", 2, "`gangway status`"),
         ):
             with self.subTest(typed):
                 done = self.gangway(*typed.split(), rc=None)
@@ -173,7 +190,6 @@ class Usage(e2e.Case):
         for command in re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M):
             text = self.gangway(command, "--help").stdout
             behind = text.partition("\nCommands:\n")[2]
-            behind = "  list " if command == "worker" else behind
             texts = [text] + [self.gangway(command, verb, "--help").stdout
                               for verb in re.findall(r"^  (\w+) ", behind, re.M)]
             for letter, option in re.findall(r"^  -(.), --([a-z-]+)", "".join(texts), re.M):
@@ -226,15 +242,19 @@ class Usage(e2e.Case):
             "new": (None, ["/proc/no-such"]), "completion": (None, ["csh"]),
             "help": (["--man"], ["submit"]), "metrics": (["--json"], [job]),
             "report": (["--json"], ["a=1", "b"]),
+            "sweep show": (["--json"], ["a"]), "sweep best": (["--command"], ["a"]),
+            "sweep stop": (None, ["a", "b"]), "sweep resume": (["--json"], ["a"]),
+            "sweep extend": (["--trials", "3"], ["a"]),
+            "sweep export": (["--format", "csv"], ["a"]), "sweep plot": (["-o", "got"], ["a"]),
         }
         listed = [(command,) for command in
                   re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M)]
         listed += [(command, verb) for (command,) in listed for verb in re.findall(
             r"^  (\w+) ", self.gangway(command, "--help").stdout.partition("\nCommands:\n")[2],
-            re.M) if command != "worker"]
+            re.M)]
         for names in listed:
             usage = self.gangway(*names, "--help").stdout.partition("\n")[0]
-            if re.search(r"\[options\] (?!-- COMMAND|\[list)", usage):
+            if re.search(r"\[options\] (?!-- COMMAND)", usage):
                 self.assertIn(" ".join(names), words, "its words are not tried")
         for verb, (option, given) in words.items():
             said, token = [], ""
@@ -257,7 +277,6 @@ class Usage(e2e.Case):
         for command in re.findall(r"^  (\w+) ", self.gangway("help").stdout, re.M):
             text = self.gangway("help", command).stdout
             behind = text.partition("\nCommands:\n")[2]
-            behind = "  list " if command == "worker" else behind
             verbs = re.findall(r"^  (\w+) ", behind, re.M)
             helps = {f"{command} {verb}": self.gangway("help", command, verb).stdout
                      for verb in verbs}
@@ -292,6 +311,7 @@ class Usage(e2e.Case):
                              ("gangway submit --ti", ["--time-limit"]),
                              ("gangway worker --na", ["--name"]),
                              ("gangway worker l", ["list"]),
+                             ("gangway sweep e", ["extend", "export"]),
                              ("gangway data p", ["put", "publish"]),
                              ("gangway worker list --", ["--watch", "--json", "--connect-timeout",
                                                          "--help"]),

@@ -247,6 +247,16 @@ static void print_options(const struct gw_options *options)
         print_option(option);
 }
 
+/* Prints the help of all verbs of a command. Installed by gw_cli_show_verbs_by. */
+static void print_verbs(const char *command, const struct gw_cli_command *verbs)
+{
+    for (; verbs && verbs->name; verbs++) {
+        char name[32], help[] = "--help";
+        snprintf(name, sizeof name, "%s", verbs->name);
+        (void)verbs->run(2, (char *[]){name, help, NULL});
+    }
+}
+
 /* Prints the help of a command as a section. Installed by gw_options_show_by. */
 static void print_command(const struct gw_options *options)
 {
@@ -255,25 +265,14 @@ static void print_command(const struct gw_options *options)
     puts(".PP");
     print_description(options);
     print_options(options);
+    print_verbs(options->command, options->verbs);
 }
 
-/* Prints the help of all verbs of a command. Installed by gw_cli_show_verbs_by. */
-static void print_verbs(const char *command, const struct gw_cli_command *verbs)
+static void ask(const struct gw_cli_command *command)
 {
-    for (; verbs->name; verbs++) {
-        char name[32], help[] = "--help";
-        snprintf(name, sizeof name, "%s", verbs->name);
-        (void)verbs->run(2, (char *[]){name, help, NULL});
-    }
-}
-
-static void ask(const struct gw_cli_command *command, const char *verb)
-{
-    char help[] = "--help", name[32], second[32];
+    char help[] = "--help", name[32];
     snprintf(name, sizeof name, "%s", command->name);
-    snprintf(second, sizeof second, "%s", verb ? verb : help);
-    char *words[] = {name, second, verb ? help : NULL, NULL};
-    (void)command->run(verb ? 3 : 2, words);
+    (void)command->run(2, (char *[]){name, help, NULL});
 }
 
 static void print_commands(const struct gw_cli_command *commands)
@@ -285,11 +284,8 @@ static void print_commands(const struct gw_cli_command *commands)
     gw_options_show_by(print_command);
     gw_cli_show_verbs_by(print_verbs);
     for (const struct gw_cli_command *command = commands; command->name; command++) {
-        if (!command->summary)
-            continue;
-        ask(command, NULL);
-        if (strcmp(command->name, "worker") == 0) /* its own help is that of `worker --connect` */
-            ask(command, "list");
+        if (command->summary)
+            ask(command);
     }
 }
 
@@ -331,6 +327,11 @@ static void print_page(const struct gw_options *options)
     puts(".SH OPTIONS");
     print_options(options);
     puts(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nShow this help.");
+    if (options->verbs) {
+        puts(".SH COMMANDS");
+        gw_options_show_by(print_command);
+        print_verbs(options->command, options->verbs);
+    }
 }
 
 static void print_page_of_verbs(const char *command, const struct gw_cli_command *verbs)
@@ -348,12 +349,7 @@ void gw_manual_print_command(const struct gw_cli_command *command)
     print_title(name, command->summary);
     gw_options_show_by(print_page);
     gw_cli_show_verbs_by(print_page_of_verbs);
-    ask(command, NULL);
-    if (strcmp(command->name, "worker") == 0) {
-        puts(".SH COMMANDS");
-        gw_options_show_by(print_command);
-        ask(command, "list");
-    }
+    ask(command);
     print_exit_codes();
     puts(".SH SEE ALSO\n\\fBgangway\\fR(1): all commands, environment variables, files.");
 }

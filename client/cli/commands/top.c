@@ -2,6 +2,7 @@
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/options.h"
+#include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
 
 #include <poll.h>
@@ -139,6 +140,7 @@ int gw_cli_top(int argc, char **argv)
         .details = "q or Ctrl-C ends it; another key shows it again at once. If the output is not\n"
                    "a terminal, it is printed once.",
         .table = table,
+        .synonyms = gw_synonym_top,
     };
     struct gw_cli_verb verb;
     struct gw_error error;

@@ -56,7 +56,7 @@ static void say_namesakes(const struct gw_value *workers)
     free(names);
 }
 
-int gw_cli_worker(int argc, char **argv)
+static int run_list(int argc, char **argv)
 {
     static const struct gw_column columns[] = {
         {"id", "WORKER", GW_CELL_NUMBER},
@@ -87,18 +87,24 @@ int gw_cli_worker(int argc, char **argv)
         .none = "no workers",
         .remark = say_namesakes,
     };
+    return gw_listing_run(&listing, argc, argv);
+}
+
+int gw_cli_worker(int argc, char **argv)
+{
+    static const struct gw_cli_command verbs[] = {{"list", "list the workers", run_list},
+                                                  {NULL, NULL, NULL}};
     if (is_started(argc, argv))
         return gw_worker_main(argc, argv);
     if (argc > 1 && argv[1][0] == '-')
-        return gw_worker_daemon_run(argc, argv);
-    if (argc > 1 && strcmp(argv[1], "list") == 0)
-        return gw_listing_run(&listing, argc - 1, argv + 1);
+        return gw_worker_daemon_run(argc, argv, verbs);
     if (argc > 1 && strcmp(argv[1], "gpus") == 0)
         gw_cli_message("gangway worker: `worker gpus` is now called `gangway gpu list`; there are "
                        "also `gangway gpu drain UUID` and `gangway gpu undrain UUID`");
+    else if (argc > 1)
+        return gw_cli_run_verb("worker", verbs, argc, argv);
     else
-        gw_cli_message("gangway worker: %s; there are `gangway worker list` and `gangway worker "
-                       "--connect`",
-                       argc > 1 ? "unknown command" : "a command is missing");
+        gw_cli_message("gangway worker: a command is missing; there are `gangway worker list` and "
+                       "`gangway worker --connect`");
     return GW_EXIT_USAGE;
 }

@@ -95,7 +95,7 @@ static int start(struct typed *typed)
                              : gw_worker_main(argv.count, words);
 }
 
-int gw_worker_daemon_run(int argc, char **argv)
+int gw_worker_daemon_run(int argc, char **argv, const struct gw_cli_command *verbs)
 {
     struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
     int first, exit_code;
@@ -132,7 +132,7 @@ int gw_worker_daemon_run(int argc, char **argv)
     };
     const struct gw_options options = {
         .command = "worker",
-        .arguments = "[list]",
+        .arguments = "",
         .summary =
             "List this cluster's workers (`worker list`), or run a worker of a scheduler on\n"
             "another machine (`worker --connect`).",
@@ -144,6 +144,7 @@ int gw_worker_daemon_run(int argc, char **argv)
             "checkpoints that only it has. A second SIGTERM ends it in half a second. While\n"
             "the worker cannot reach the scheduler, it tries again.",
         .table = table,
+        .verbs = verbs,
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;

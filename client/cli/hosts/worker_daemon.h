@@ -2,8 +2,10 @@
 #ifndef GW_CLI_WORKER_DAEMON_H
 #define GW_CLI_WORKER_DAEMON_H
 
+#include "client/cli/lib/options.h"
+
 /* gw_worker_daemon_run parses the options (argv[0] is "worker") and runs the worker until it is
- * asked to end. Returns the exit code. */
-int gw_worker_daemon_run(int argc, char **argv);
+ * asked to end. `verbs` are listed in the help. Returns the exit code. */
+int gw_worker_daemon_run(int argc, char **argv, const struct gw_cli_command *verbs);
 
 #endif

@@ -22,6 +22,7 @@ enum {
     PLACE_ROWS_MAX = 16,
     GANG_ROWS_MAX = 16,
     MORE_ROWS_MAX = GANG_ROWS_MAX + 4,
+    SYNONYMS_MAX = 112,
     TABLE_ROWS_MAX = START_ROWS_MAX + PLACE_ROWS_MAX + MORE_ROWS_MAX,
 };
 
@@ -528,14 +529,53 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
     int first;
     if (gang)
         launch->task.ranks = launch->nodes.nodes = launch->nodes.per_node = GW_NODES_UNSAID;
+    bool right = gw_options_parse(&options, argc, argv, &first, exit_code);
+    if (right) {
+        launch->command = (const char **)(uintptr_t)(argv + first);
+        right = check(launch, options.command);
+        *exit_code = right ? 0 : GW_EXIT_USAGE;
+    }
+    if (!right)
+        gw_launch_options_deinit(launch);
+    return right;
+}
+
+/* Appends the rows of a table of synonyms. */
+static size_t append(struct gw_synonym *rows, size_t count, const struct gw_synonym *table)
+{
+    for (; table->name; table++) {
+        assert(count + 1 < SYNONYMS_MAX);
+        rows[count++] = *table;
+    }
+    rows[count] = (struct gw_synonym){0};
+    return count;
+}
+
+bool gw_launch_options_names(const struct gw_options *own, bool gang, int argc, char **argv,
+                             int *exit_code)
+{
+    struct gw_launch_options launch = {.gang = gang};
+    struct gw_synonym synonyms[SYNONYMS_MAX];
+    struct table table;
+    int first;
+    make_table(&launch, &table);
+    (void)append(synonyms, append(synonyms, 0, own->synonyms), gw_synonym_launch);
+    const struct gw_option rows[] = {GW_OPTION_TABLE((void *)(uintptr_t)own->table),
+                                     GW_OPTION_TABLE(gang ? table.rows : table.rows + 1),
+                                     {0}};
+    struct gw_options options = *own;
+    options.table = rows;
+    options.synonyms = synonyms;
+    options.arguments_max = INT32_MAX;
+    options.command_line = options.names_only = true;
     if (!gw_options_parse(&options, argc, argv, &first, exit_code))
         return false;
-    launch->command = (const char **)(uintptr_t)(argv + first);
-    if (!check(launch, options.command)) {
-        *exit_code = GW_EXIT_USAGE;
-        return false;
-    }
-    return true;
+    if (first == argc || (first > 1 && strcmp(argv[first - 1], "--") == 0))
+        return true;
+    gw_cli_message("gangway %s: unexpected argument: %s: write -- before the command", own->command,
+                   argv[first]);
+    *exit_code = GW_EXIT_USAGE;
+    return false;
 }
 
 void gw_launch_options_deinit(struct gw_launch_options *options)

@@ -37,6 +37,12 @@ bool gw_launch_options_init(struct gw_launch_options *options, bool gang, int ar
                             int *exit_code);
 void gw_launch_options_deinit(struct gw_launch_options *options);
 
+/* gw_launch_options_names checks the names of options, and that -- is before the command. The
+ * options are those of `own`, whose synonyms count first, and those of submit or dispatch. It
+ * reorders argv. If it returns false, exit with *exit_code; an error was printed. */
+bool gw_launch_options_names(const struct gw_options *own, bool gang, int argc, char **argv,
+                             int *exit_code);
+
 /* gw_launch_options_env makes the environment of the command: the variables of this process that
  * tasks inherit, and those of --env. It is NULL-terminated; the caller frees the array, and the
  * strings are borrowed. *env is NULL if no option changes the environment. Returns 0 or GW_ENOMEM.

@@ -183,10 +183,8 @@ void gw_cli_show_verbs_by(void (*show)(const char *command, const struct gw_cli_
 
 static void print_verbs(FILE *out, const char *command, const struct gw_cli_command *verbs)
 {
-    fprintf(out, "Usage: gangway %s COMMAND [options]\n\nCommands:\n", command);
-    for (; verbs->name; verbs++)
-        fprintf(out, "  %-10s %s\n", verbs->name, verbs->summary);
-    fprintf(out, "\n`gangway %s COMMAND --help` shows the help of a command.\n", command);
+    fprintf(out, "Usage: gangway %s COMMAND [options]\n", command);
+    gw_options_print_verbs(out, command, verbs);
 }
 
 /* Whether a command or verb may be suggested for a mistyped word. Those that end or remove
@@ -227,7 +225,12 @@ static const char *verb_meant(const char *word, const struct gw_cli_command *ver
 
 static int unknown_verb(const char *command, const struct gw_cli_command *verbs, const char *word)
 {
+    const char *answer = gw_synonym_verb_answer(command, word);
     const char *meant = verb_meant(word, verbs);
+    if (answer) {
+        gw_cli_message("gangway %s: unknown command '%s': %s", command, word, answer);
+        return GW_EXIT_USAGE;
+    }
     meant = meant ? meant : gw_cli_nearest(word, verbs);
     fprintf(stderr, "gangway %s: unknown command '%s'", command, word);
     if (meant)

@@ -5,16 +5,10 @@
 
 #include "client/cli/lib/exit_code.h"
 #include "client/cli/lib/message.h"
+#include "client/cli/lib/options.h"
 
 #include <gangway/gangway.h>
 #include <stdio.h>
-
-struct gw_cli_command {
-    const char *name;
-    const char *summary; /* one line; NULL: an internal command (a daemon), not shown in the help */
-    int (*run)(int argc,
-               char **argv); /* argv[0] is the name of the command; returns the exit code */
-};
 
 /* gw_cli_run_verb runs one verb of a command that has several ("data get"). argv[1] is the verb.
  * `verbs` ends with a NULL name. Returns the exit code. */
@@ -58,7 +52,6 @@ int gw_cli_connect(const struct gw_client_options *options, struct gw_client **c
 int gw_cli_open(struct gw_client **client);
 
 /* State of a subcommand that uses a client. */
-struct gw_options;
 struct gw_cli_verb {
     struct gw_client *client; /* closed by gw_cli_end */
     int first;                /* the arguments start at argv[first] */

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 72, LONGS_MAX = 112, LONG_ONLY = 256, HELP = 1000, WORD_MAX = 32 };
+enum { OPTIONS_MAX = 112, LONGS_MAX = 176, LONG_ONLY = 256, HELP = 1000, WORD_MAX = 32 };
 
 /* Returns the number of edits (insert, delete, replace, swap of neighbours) that change a into b.
  */
@@ -103,6 +103,16 @@ static void print_help(const struct gw_options *options)
     for (const struct gw_option *option = options->table; option->name; option++)
         print_option(option);
     print_option(&(struct gw_option){.name = "help", .letter = 'h', .help = "show this help"});
+    if (options->verbs)
+        gw_options_print_verbs(stdout, options->command, options->verbs);
+}
+
+void gw_options_print_verbs(FILE *out, const char *command, const struct gw_cli_command *verbs)
+{
+    fprintf(out, "\nCommands:\n");
+    for (const struct gw_cli_command *verb = verbs; verb->name; verb++)
+        fprintf(out, "  %-10s %s\n", verb->name, verb->summary);
+    fprintf(out, "\n`gangway %s COMMAND --help` shows the help of a command.\n", command);
 }
 
 static void (*show_help)(const struct gw_options *options) = print_help;
@@ -539,6 +549,8 @@ static bool parse(const struct gw_options *options, int argc, char **argv, int *
             *exit_code = unknown(options, argv[at]);
             return false;
         }
+        if (options->names_only && (found == HELP || found == 'h'))
+            continue;
         if (found == HELP || found == 'h') {
             show_help(options);
             return false;
@@ -549,6 +561,8 @@ static bool parse(const struct gw_options *options, int argc, char **argv, int *
             *exit_code = unknown(options, word);
         else if (found == ':')
             *exit_code = usage_error(options, "%s needs a value", word);
+        else if (options->names_only)
+            ;
         else if (found < LONG_ONLY || (*exit_code = check_minutes(options, argv[at], optarg)) == 0)
             *exit_code = store(options, find(options, found), optarg);
     }

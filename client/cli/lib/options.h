@@ -7,8 +7,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct gw_synonym;
+
+/* A subcommand of `gangway`, or a verb of one. Tables of them end with a NULL name. */
+struct gw_cli_command {
+    const char *name;
+    const char *summary; /* one line; NULL: an internal command (a daemon), not shown in the help */
+    int (*run)(int argc,
+               char **argv); /* argv[0] is the name of the command; returns the exit code */
+};
 
 enum gw_option_kind {
     GW_OPTION_FLAG,     /* bool */
@@ -67,7 +76,9 @@ struct gw_options {
     int arguments_min, arguments_max;
     bool command_line; /* words after the first argument belong to the command that is run, and are
                           not parsed */
-    const struct gw_synonym *synonyms; /* names of its options in other tools; or NULL */
+    const struct gw_synonym *synonyms;  /* names of its options in other tools; or NULL */
+    const struct gw_cli_command *verbs; /* shown in its help: it also has verbs; or NULL */
+    bool names_only;                    /* only checks the names of options, and stores no value */
 };
 
 /* gw_options_connect_timeout_ns returns the value of --connect-timeout, or 0 if it was not given.
@@ -79,6 +90,9 @@ uint64_t gw_options_connect_timeout_ns(void);
  * exit with *exit_code: --help was printed, or an error. Option names must not be abbreviated. */
 bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
                       int *exit_code);
+
+/* gw_options_print_verbs prints the section "Commands:" of the help of a command. */
+void gw_options_print_verbs(FILE *out, const char *command, const struct gw_cli_command *verbs);
 
 /* gw_options_show_by makes --help call `show` in place of the plain help. The table that `show`
  * gets has no GW_OPTION_ROWS. */

@@ -54,7 +54,21 @@ const struct gw_synonym gw_synonym_launch[] = {
      false},
     {"interactive", 'i', {NULL}, NO_INTERACTIVE, false},
     {"tty", 0, {NULL}, NO_INTERACTIVE, false},
-    {"volume", 'v', {NULL}, "--ship FILE copies files; a shared folder is there already", false},
+    {"exclusive", 0, {NULL}, "type --slots N, all slots of a host (`gangway worker list`)", false},
+    {"account", 'A', {NULL}, "there are no accounts: leave it out", false},
+    {"qos", 0, {NULL}, "did you mean --priority P?", false},
+    {"working-dir", 0, {"cwd"}, NULL, false},
+    {"verbose",
+     0,
+     {NULL},
+     "leave it out: errors say what failed; `gangway explain JOB` more",
+     false},
+    {"module", 'm', {NULL}, "type -- python3 -m MODULE", false},
+    {"volume",
+     'v',
+     {NULL},
+     "--ship FILE copies files, a shared folder is there already; there is no verbose mode",
+     false},
     {"partition", 0, {NULL}, NO_PARTITIONS, false},
     {"output", 'o', {NULL}, OUTPUT, false},
     {"error", 0, {NULL}, OUTPUT, false},
@@ -68,6 +82,44 @@ const struct gw_synonym gw_synonym_launch[] = {
     {"node-rank", 0, {NULL}, RENDEZVOUS, false},
     {"master-addr", 0, {NULL}, RENDEZVOUS, false},
     {"master-port", 0, {NULL}, RENDEZVOUS, false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
+const struct gw_synonym gw_synonym_sweep[] = {
+    {"n-trials", 0, {NULL}, "did you mean --trials N?", false},
+    {"num-samples", 0, {NULL}, "did you mean --trials N?", false},
+    {"count", 0, {NULL}, "did you mean --trials N?", false},
+    {"max-trials", 0, {NULL}, "did you mean --trials N?", false},
+    {"n-jobs", 0, {NULL}, "did you mean --parallel N?", false},
+    {"max-concurrent-trials", 0, {NULL}, "did you mean --parallel N?", false},
+    {"max-concurrent", 0, {NULL}, "did you mean --parallel N?", false},
+    {"jobs", 0, {NULL}, "did you mean --parallel N?", false},
+    {"sampler", 0, {NULL}, "did you mean --search METHOD?", false},
+    {"method", 0, {NULL}, "did you mean --search METHOD?", false},
+    {"algorithm", 0, {NULL}, "did you mean --search METHOD?", false},
+    {"search-alg", 0, {NULL}, "did you mean --search METHOD?", false},
+    {"pruner", 0, {NULL}, "type --asha eta=4, --median grace=5 or --population every=10", false},
+    {"scheduler", 0, {NULL}, "type --asha eta=4, --median grace=5 or --population every=10", false},
+    {"early-terminate", 0, {NULL}, "did you mean --asha eta=4?", false},
+    {"study-name", 0, {NULL}, "did you mean --name NAME?", false},
+    {"study", 0, {NULL}, "did you mean --name NAME?", false},
+    {"direction", 0, {NULL}, "type --minimize METRIC or --maximize METRIC", false},
+    {"mode", 0, {NULL}, "type --minimize METRIC or --maximize METRIC", false},
+    {"objective", 0, {NULL}, "type --minimize METRIC or --maximize METRIC", false},
+    {"storage", 0, {NULL}, "leave it out: the cluster (`gangway up`) remembers the sweep", false},
+    {"project", 0, {NULL}, "leave it out: the cluster (`gangway up`) remembers the sweep", false},
+    {"timeout", 0, {NULL}, "did you mean --time-budget TIME?", false},
+    {"time-budget-s", 0, {NULL}, "did you mean --time-budget TIME?", false},
+    {"config", 0, {NULL}, "did you mean --space FILE?", false},
+    {"search-space", 0, {NULL}, "did you mean --space FILE?", false},
+    {"parameters", 0, {NULL}, "did you mean --param NAME=VALUES?", false},
+    {"resume", 0, {NULL}, "`gangway sweep resume NAME` continues a sweep", false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
+const struct gw_synonym gw_synonym_top[] = {
+    {"iterations", 'n', {NULL}, "`gangway status` and `gangway jobs` print it once", false},
+    {"batch", 'b', {NULL}, "`gangway status` and `gangway jobs` print it once", false},
     {NULL, 0, {NULL}, NULL, false},
 };
 
@@ -218,14 +270,47 @@ const char *gw_synonym_command(const char *name)
     return NULL;
 }
 
+const char *gw_synonym_verb_answer(const char *command, const char *name)
+{
+    static const char begin[] =
+        "`gangway sweep --name NAME --param lr=0..1 --trials 100 --minimize loss -- COMMAND {lr}` "
+        "begins a sweep";
+    static const char *const answers[][3] = {
+        {"sweep", "create", begin},
+        {"sweep", "create-study", begin},
+        {"sweep", "new", begin},
+        {"sweep", "run", begin},
+        {"sweep", "start", begin},
+        {"sweep", "agent", begin},
+        {"sweep", "optimize", begin},
+        {"sweep", "pause",
+         "`gangway sweep stop NAME` ends its running trials, `gangway sweep "
+         "resume NAME` runs them again"},
+        {"sweep", "cancel", "`gangway sweep stop NAME` cancels its running trials"},
+        {"sweep", "kill", "`gangway sweep stop NAME` cancels its running trials"},
+        {"sweep", "logs",
+         "`gangway logs JOB` prints what a trial wrote; `gangway sweep show NAME` "
+         "lists the jobs"},
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (strcmp(answers[i][0], command) == 0 && strcmp(answers[i][1], name) == 0)
+            return answers[i][2];
+    return NULL;
+}
+
 const char *gw_synonym_verb(const char *name, size_t *at)
 {
     static const char *const verbs[][2] = {
-        {"ls", "list"},        {"ps", "list"},       {"show", "list"},    {"delete", "rm"},
-        {"del", "rm"},         {"remove", "rm"},     {"unpublish", "rm"}, {"kill", "rm"},
-        {"rm", "revoke"},      {"delete", "revoke"}, {"cat", "get"},      {"add", "put"},
-        {"save", "put"},       {"login", "store"},   {"add", "create"},   {"new", "create"},
-        {"enable", "undrain"}, {"disable", "drain"}, {"cordon", "drain"}, {"uncordon", "undrain"},
+        {"ls", "list"},         {"ps", "list"},         {"status", "show"},
+        {"get", "show"},        {"describe", "show"},   {"trials", "show"},
+        {"studies", "list"},    {"best-trial", "best"}, {"best-trials", "best"},
+        {"continue", "resume"}, {"restart", "resume"},  {"visualize", "plot"},
+        {"show", "list"},       {"delete", "rm"},       {"del", "rm"},
+        {"remove", "rm"},       {"unpublish", "rm"},    {"kill", "rm"},
+        {"rm", "revoke"},       {"delete", "revoke"},   {"cat", "get"},
+        {"add", "put"},         {"save", "put"},        {"login", "store"},
+        {"add", "create"},      {"new", "create"},      {"enable", "undrain"},
+        {"disable", "drain"},   {"cordon", "drain"},    {"uncordon", "undrain"},
     };
     for (; *at < sizeof verbs / sizeof *verbs; ++*at)
         if (strcmp(verbs[*at][0], name) == 0)

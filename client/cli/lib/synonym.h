@@ -24,10 +24,16 @@ extern const struct gw_synonym gw_synonym_exec[];
 extern const struct gw_synonym gw_synonym_explain[];
 extern const struct gw_synonym gw_synonym_jobs[];
 extern const struct gw_synonym gw_synonym_logs[];
+extern const struct gw_synonym gw_synonym_sweep[]; /* beside those of gw_synonym_launch */
+extern const struct gw_synonym gw_synonym_top[];
 
 /* gw_synonym_command returns advice what to type instead of a command of another tool, or NULL if
  * the command is not known. */
 const char *gw_synonym_command(const char *name);
+
+/* gw_synonym_verb_answer returns advice what to type instead of a verb that the command does not
+ * have, or NULL. */
+const char *gw_synonym_verb_answer(const char *command, const char *name);
 
 /* gw_synonym_verb returns the verbs that clearly mean the same as the verb `name`, one by one, then
  * NULL. *at is 0 at first. A command has at most some of these verbs. */

@@ -2,7 +2,9 @@
  * submit or dispatch; each trial parses them again, with its parameters in place. */
 #include "client/cli/sweep/sweep_definition.h"
 
+#include "client/cli/launch/launch_options.h"
 #include "client/cli/lib/cli.h"
+#include "client/cli/lib/synonym.h"
 #include "client/cli/lib/value_io.h"
 
 #include "client/cli/sweep/trial_template.h"
@@ -31,8 +33,7 @@ static const char details[] =
     "only if another parameter has this value.\n\n"
     "A trial reports METRIC by `gangway report step=3 loss=0.4`, by a line of JSON to\n"
     "the socket in GANGWAY_REPORT, or, with --metric loss, by printing `loss=0.4`.\n"
-    "Its last value counts.\n\n"
-    "Verbs: gangway sweep list, show, best, stop, resume, extend, export, plot.";
+    "Its last value counts.";
 
 static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS_MAX + 1])
 {
@@ -94,16 +95,10 @@ static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS
 
 /* -- Words --- */
 
-/* An abbreviation counts as an own option, so that the parser of options answers it. --time is an
- * option of submit. */
 static const struct gw_option *find_own(const struct gw_option *rows, const char *word)
 {
-    const size_t typed = strcspn(word, "=");
     for (; rows->name; rows++) {
         const size_t bytes = strlen(rows->name);
-        if (typed > 4 && typed < bytes + 2 && strncmp(word, "--", 2) == 0 &&
-            strncmp(word + 2, rows->name, typed - 2) == 0 && strncmp(word, "--time", typed) != 0)
-            return rows;
         if (strncmp(word, "--", 2) == 0 && strncmp(word + 2, rows->name, bytes) == 0 &&
             (word[2 + bytes] == '\0' || word[2 + bytes] == '='))
             return rows;
@@ -373,7 +368,6 @@ int gw_sweep_definition_space(const struct gw_sweep_definition *d, struct gw_spa
 struct names {
     const struct gw_sweep_definition *definition;
     struct gw_value *values; /* of --space; or NULL */
-    bool used;               /* a word has one of them */
 };
 
 static bool begins(const struct gw_option_texts *texts, const char *name)
@@ -387,26 +381,69 @@ static bool begins(const struct gw_option_texts *texts, const char *name)
 
 static bool is_known(const char *name, void *arg)
 {
-    struct names *names = arg;
-    const bool known = begins(&names->definition->params, name) ||
-                       begins(&names->definition->derived, name) ||
-                       (names->values && gw_value_find(names->values, name));
-    names->used |= known;
-    return known;
+    const struct names *names = arg;
+    return begins(&names->definition->params, name) || begins(&names->definition->derived, name) ||
+           (names->values && gw_value_find(names->values, name));
 }
 
-static bool check_words(const struct gw_sweep_definition *d)
+/* Whether an expression has this name. */
+static bool mentions(const char *text, const char *name)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.";
+    for (size_t bytes; *text; text += bytes + !bytes) {
+        bytes = strspn(text, letters);
+        if (bytes == strlen(name) && strncmp(text, name, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a word, another parameter or a constraint uses a parameter. */
+static bool is_used(const struct gw_sweep_definition *d, const char *name)
+{
+    char braces[132];
+    (void)snprintf(braces, sizeof braces, "{%.128s}", name);
+    for (char **word = d->launch; *word; word++)
+        if (strstr(*word, braces) || strstr(*word, "GANGWAY_PARAMS"))
+            return true;
+    for (size_t i = 0; i < d->derived.count; i++)
+        if (mentions(strchr(d->derived.items[i], '='), name))
+            return true;
+    for (size_t i = 0; i < d->required.count; i++)
+        if (mentions(d->required.items[i], name))
+            return true;
+    for (size_t i = 0; i < d->params.count; i++) {
+        const char *condition = strstr(d->params.items[i], " if ");
+        if (condition && mentions(condition, name))
+            return true;
+    }
+    return false;
+}
+
+static void warn_unused(const struct gw_sweep_definition *d, const char *name, size_t bytes)
+{
+    char one[132];
+    (void)snprintf(one, sizeof one, "%.*s", (int)bytes, name);
+    if (!is_used(d, one))
+        gw_cli_message("gangway sweep: no word of the command has {%s}: its program has to read "
+                       "GANGWAY_PARAMS, or all trials do the same",
+                       one);
+}
+
+/* Checks the words in braces. If they are right, says which parameters no word has. */
+static bool check_words(const struct gw_sweep_definition *d, bool warns)
 {
     struct names names = {.definition = d};
     struct gw_error error;
     int rc = d->space ? read_space(d->space, &names.values, &error) : 0;
     if (rc == 0)
         rc = gw_trial_template_check(d->launch, is_known, &names, &error);
+    for (size_t i = 0; i < d->params.count && rc == 0 && warns; i++)
+        warn_unused(d, d->params.items[i], strcspn(d->params.items[i], "="));
+    for (size_t i = 0; i < gw_value_count(names.values) && rc == 0 && warns; i++)
+        warn_unused(d, gw_value_key(names.values, i), strlen(gw_value_key(names.values, i)));
     gw_value_unref(names.values);
-    if (rc == 0 && !names.used && !d->quiet)
-        gw_cli_message(
-            "gangway sweep: no word has a parameter in braces, like {lr}: all trials run "
-            "the same words, and find their parameters in GANGWAY_PARAMS");
     return rc == 0 ? true : complain("%s", error.text);
 }
 
@@ -439,22 +476,48 @@ static int copy_words(struct gw_sweep_definition *d, char *const *words, const c
     return d->words && d->cwd ? 0 : GW_ENOMEM;
 }
 
-static bool check(struct gw_sweep_definition *d, bool command)
+static bool check(struct gw_sweep_definition *d, bool command, bool is_new)
 {
+    struct gw_space *space = NULL;
+    struct gw_error error;
     if (!command)
         return complain("-- COMMAND [ARGUMENT...] is missing");
     if (!d->params.count && !d->space)
         return complain("there is no parameter: give --param NAME=VALUES, for example "
                         "--param lr=log:1e-4..1e-1");
-    if (!read_search(d) || !check_words(d))
+    if (!read_search(d))
+        return false;
+    if (gw_sweep_definition_space(d, &space, &error) < 0)
+        return complain("%s", error.text);
+    gw_space_free(space);
+    if (!check_words(d, is_new && !d->quiet && !d->continues))
         return false;
     if (!d->name)
         make_name(d);
     return true;
 }
 
+/* Checks the names of all options, those of submit or dispatch too. */
+static bool check_names(const struct gw_sweep_definition *d, const struct gw_options *options,
+                        int *exit_code)
+{
+    int count = 0;
+    while (d->words[count])
+        count++;
+    char **words = calloc((size_t)count + 2, sizeof *words);
+    if (!words) {
+        gw_cli_message("gangway: out of memory");
+        return false;
+    }
+    words[0] = d->own[0];
+    memcpy(words + 1, d->words, (size_t)count * sizeof *words);
+    const bool right = gw_launch_options_names(options, d->gang, count + 1, words, exit_code);
+    free(words);
+    return right;
+}
+
 bool gw_sweep_definition_init(struct gw_sweep_definition *d, char *const *words, const char *cwd,
-                              int *exit_code)
+                              const struct gw_cli_command *verbs, int *exit_code)
 {
     struct gw_option rows[ROWS_MAX + 1];
     bool command = false;
@@ -475,11 +538,14 @@ bool gw_sweep_definition_init(struct gw_sweep_definition *d, char *const *words,
                    "many trials at the same time.",
         .details = details,
         .table = rows,
+        .synonyms = gw_synonym_sweep,
+        .verbs = verbs,
     };
-    if (!gw_options_parse(&options, count, d->own, &first, exit_code))
+    if (!check_names(d, &options, exit_code) ||
+        !gw_options_parse(&options, count, d->own, &first, exit_code))
         return false;
     *exit_code = GW_EXIT_USAGE;
-    return check(d, command);
+    return check(d, command, !cwd);
 }
 
 void gw_sweep_definition_deinit(struct gw_sweep_definition *d)

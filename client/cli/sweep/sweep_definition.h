@@ -29,10 +29,10 @@ struct gw_sweep_definition {
 };
 
 /* gw_sweep_definition_init reads the words after `sweep`, and copies them. cwd NULL: the present
- * folder. If it returns false, exit with *exit_code: an error or the help was printed.
- * gw_sweep_definition_deinit also accepts a definition of zeros. */
+ * folder. `verbs` are listed in the help; or NULL. If it returns false, exit with *exit_code: an
+ * error or the help was printed. gw_sweep_definition_deinit also accepts a definition of zeros. */
 bool gw_sweep_definition_init(struct gw_sweep_definition *definition, char *const *words,
-                              const char *cwd, int *exit_code);
+                              const char *cwd, const struct gw_cli_command *verbs, int *exit_code);
 void gw_sweep_definition_deinit(struct gw_sweep_definition *definition);
 
 /* gw_sweep_definition_space makes the space, which the caller frees. Errors: those of gw_space_add.

@@ -162,6 +162,13 @@ int gw_space_text_read(const struct gw_space *space, struct gw_param *param, con
         range = values;
         param->kind = GW_PARAM_FLOAT;
     }
+    const char *high = plain + 1;
+    if (!range && *plain == '-' && read_number(&high, &x) && !*high) {
+        const int rc = gw_error_set(error, GW_EINVAL, "'%s' is no range: write %.*s..%s", values,
+                                    (int)(plain - values), values, plain + 1);
+        free(values);
+        return rc;
+    }
     int rc;
     if (range || (strstr(values, "..") && !strpbrk(values, ",|"))) /* a mistyped range is no text */
         rc = range && read_range(param, range)
