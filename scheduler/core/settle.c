@@ -271,6 +271,7 @@ void gw_sched_settle(struct gw_sched *sched)
         gw_sched_gates_settle(sched);
         gw_sched_jobs_settle(sched);
         gw_sched_pending_requests_settle(sched);
+        gw_sched_actors_on_nameless(sched);
     } while (sched->touched.count || sched->lost.count || sched->retried.count ||
              sched->doomed.count || sched->reopened.count || sched->unwanted.count ||
              sched->idle.count || sched->ending.count || sched->revisited.count ||

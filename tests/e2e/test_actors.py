@@ -53,6 +53,19 @@ class Actors(e2e.Case):
         self.assert_idle()
         self.assertEqual(self.actors(), [])
 
+    def test_actors_of_a_job_are_its_own_and_end_with_it(self):
+        self.up("--slots", "4")
+        go_on = self.fifo("go")
+        program = self.start(ACTORS, "scope", go_on)
+        names = program.wait_output(r"made (\S+) (\S+)").groups()
+        self.assertEqual(sorted(a["name"] for a in self.actors()), sorted(names))
+        self.gangway("actor", "rm", names[0])
+        with open(go_on, "w", encoding="ascii") as fifo:
+            fifo.write("x")
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assert_idle()
+        self.assertEqual(self.actors(), [])
+
     def test_actor_name_is_free_after_its_client_closed(self):
         self.up("--slots", "3")
         path = os.path.join(self.dir, "slow")

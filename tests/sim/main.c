@@ -118,6 +118,8 @@ static const struct {
     [371] = {"gang-lacking", "a gang is taken over though a rank of it did not come back"},
     [404] = {"queue-repeats", "of several values that are taken from a queue the last one stays"},
     [405] = {"queue-overflows", "a queue takes more values than it may hold"},
+    [406] = {"name-reopened", "an object is made under a name of a job that has ended"},
+    [407] = {"name-outlives", "an object of a job stays when the job ends"},
     [402] = {"variable-torn", "a variable is replaced though another was faster"},
     [403] = {"event-unset", "who waits for an event passes before it is set"},
     [410] = {"must-ignored", "a task runs on a worker that it does not name"},

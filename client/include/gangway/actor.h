@@ -57,7 +57,9 @@ struct gw_actor;
 struct gw_actor_options {
     size_t struct_size; /* see options.h */
     const char *name;   /* name by which gw_actor_find finds the actor; no other living actor of
-                           this user may have it; copied */
+                           this user may have it; copied. "./counter", in a task, and
+                           "17/counter" belong to a job: see coordination.h. The actor ends with
+                           this job, even if clients have handles of it. */
     uint32_t restarts;  /* how often a dead actor may be made again, at most 255 */
     const struct gw_task_options *task; /* of the actor's task; no `ranks`; NULL: 1 slot */
 };
@@ -116,7 +118,8 @@ GW_API struct gw_value *gw_result_of(const struct gw_future *future);
 
 /* gw_actor_find returns a handle of an actor of this user. It looks the actor up by name or, if
  * name is NULL, by `job`, the number of the job that made the actor (gw_actor_job). It blocks for
- * the scheduler's answer. Errors: GW_ENOENT: no such actor; GW_EACTOR: the actor has ended. */
+ * the scheduler's answer. Errors: GW_ENOENT: no such actor, or the job to which the name belongs
+ * has ended; GW_EACTOR: the actor has ended; GW_EINVAL: malformed name. */
 GW_API int gw_actor_find(struct gw_client *client, const char *name, uint64_t job,
                          struct gw_actor **actor, struct gw_error *error);
 

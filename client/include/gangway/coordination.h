@@ -8,7 +8,8 @@
  * A name may belong to a job. "17/inbox" belongs to job 17 of this user (gw_future_job). Inside a
  * task "./inbox" is the same name of the task's own job, so two jobs with the same program do not
  * meet. Such an object ends with the job, with everything in it. GW_ENOENT: the job has ended or
- * never existed. GW_EINVAL: "./" outside of a task.
+ * never existed. GW_EINVAL: "./" outside of a task. Names of actors may belong to a job in the same
+ * way (actor.h).
  *
  * A semaphore, a variable or a queue exists until gw_sync_delete (`gangway sync rm KIND NAME`)
  * or the end of the scheduler. A lock exists while a client holds it or waits for it. An event

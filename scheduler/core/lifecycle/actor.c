@@ -11,8 +11,8 @@
  * line. */
 #include "scheduler/core/lifecycle/actor.h"
 
-#include "graph/base/text.h"
 #include "scheduler/core/lifecycle/cancel.h"
+#include "scheduler/core/model/jobs/scoped_name.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
@@ -55,10 +55,6 @@ static int check_new(const struct gw_sched *sched, const struct gw_job *job,
         return gw_error_set(error, GW_EINVAL,
                             "a job that creates an actor must have exactly one task, and this task "
                             "must be a function");
-    if (spec->actor_name && !gw_text_is_line(spec->actor_name, strlen(spec->actor_name)))
-        return gw_error_set(
-            error, GW_EINVAL,
-            "the name of an actor is not one line of UTF-8 text: give it another name");
     const struct gw_actor *known = spec->actor_name && *spec->actor_name
                                        ? find_named(sched, job->uid, spec->actor_name)
                                        : NULL;
@@ -129,6 +125,9 @@ static void say_why_dead(const struct gw_actor *actor, char *text, size_t bytes)
             text, bytes,
             "%s has ended, because no client had a handle of it any more: create a new actor",
             label);
+    else if (actor->ended_with)
+        (void)snprintf(text, bytes, "%s has ended with job %llu, to which its name belongs", label,
+                       (unsigned long long)actor->ended_with);
     else if (failure->code == GW_ECANCELLED)
         (void)snprintf(text, bytes, "%s has ended: it was cancelled", label);
     else
@@ -142,17 +141,20 @@ void gw_sched_actor_on_hold(struct gw_sched *sched, struct gw_session *session,
     uint32_t uid = session->remote->uid;
     const struct gw_job *job = gw_sched_job_find(sched, message->actor);
     struct gw_actor *actor = job ? job->actor : NULL;
-    if (message->actor == 0)
-        actor = *message->name ? find_named(sched, uid, message->name) : NULL;
-    if (!actor && message->actor == 0) {
-        gw_error_set(&error, GW_ENOENT,
-                     "there is no actor called \"%s\": `gangway actor list` lists actors",
-                     message->name);
+    char name[GW_SCOPED_NAME_FULL_BYTES];
+    if (message->actor == 0) {
+        if (gw_scoped_name_full(sched, session, message->name, name, &error) == 0)
+            actor = find_named(sched, uid, name);
+        if (error.code == 0 && !actor)
+            gw_error_set(&error, GW_ENOENT,
+                         "there is no actor called \"%s\": `gangway actor list` lists actors",
+                         name);
     } else if (!actor || actor->job->uid != uid) {
         gw_error_set(&error, GW_EACTOR,
                      "there is no actor %llu, or it has ended: `gangway actor list` lists actors",
                      (unsigned long long)message->actor);
-    } else if (actor->state >= GW_ACTOR_ENDING) {
+    }
+    if (error.code == 0 && actor->state >= GW_ACTOR_ENDING) {
         error.code = GW_EACTOR;
         say_why_dead(actor, error.text, sizeof error.text);
     }
@@ -204,6 +206,19 @@ void gw_sched_actor_on_ready(struct gw_sched *sched, const struct gw_worker *wor
 }
 
 /* -- Consequences of changes, at the end of a step ----------------------------------------- */
+
+void gw_sched_actors_on_nameless(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->nameless.count; i++)
+        for (struct gw_actor *actor = sched->actors; actor; actor = actor->next) {
+            if (actor->owner != sched->nameless.items[i])
+                continue;
+            gw_sched_actor_disown(sched, actor);
+            if (actor->state < GW_ACTOR_ENDING)
+                gw_sched_cancel_task(sched, actor->job, 0,
+                                     &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+        }
+}
 
 static void fail_calls(struct gw_sched *sched, struct gw_actor *actor)
 {
@@ -341,12 +356,15 @@ void gw_sched_actor_explain(const struct gw_job *job, uint32_t row, char *text, 
                        (unsigned long long)actor->job->id);
 }
 
-static void check_actor(const struct gw_actor *actor)
+static void check_actor(const struct gw_sched *sched, const struct gw_actor *actor)
 {
     const struct gw_job *job = actor->job;
+    const struct gw_job *owner = actor->owner ? gw_sched_job_find(sched, actor->owner) : NULL;
     uint8_t task = job->tasks.count ? job->tasks.state[0] : GW_TASK_WAITING;
     assert(job->actor == actor);
     assert((actor->state == GW_ACTOR_DEAD) == (task >= GW_TASK_DONE));
+    assert(!owner || (owner->uid == job->uid && owner->state != GW_JOB_ENDED && owner->names));
+    assert(owner || !actor->owner);
     if (actor->state == GW_ACTOR_ALIVE)
         assert(task == GW_TASK_PLACED);
     if (actor->state == GW_ACTOR_ENDING)
@@ -365,7 +383,7 @@ void gw_sched_actors_check(const struct gw_sched *sched)
     for (const struct gw_actor *actor = sched->actors; actor; actor = actor->next) {
         uint64_t wanted = 0;
         uint32_t placed = 0, jobs = 0;
-        check_actor(actor);
+        check_actor(sched, actor);
         for (const struct gw_job *job = sched->first_job; job && actor->jobs; job = job->next) {
             if (job->calls_of != actor)
                 continue;

@@ -26,6 +26,10 @@ void gw_sched_actor_on_ready(struct gw_sched *sched, const struct gw_worker *wor
 /* gw_sched_actor_on_session_closed releases every hold that the closed session had on an actor. */
 void gw_sched_actor_on_session_closed(struct gw_sched *sched, struct gw_session *session);
 
+/* gw_sched_actors_on_nameless ends the actors that belong to jobs that have ended (GW_NOTES:
+ * nameless). */
+void gw_sched_actors_on_nameless(struct gw_sched *sched);
+
 /* gw_sched_actors_settle handles the actors that changed in this step: it fails the calls of ended
  * actors and ends the actors that are no longer needed. gw_sched_actors_place sends calls to the
  * workers of actors. */

@@ -317,7 +317,7 @@ struct gw_job {
     uint32_t objects;   /* objects that exist */
     uint32_t borrowers; /* dependencies of its tasks on other jobs that may run again */
     uint32_t needed;    /* uses of its results by unfinished tasks of other jobs */
-    uint32_t pending_requests, sync_names; /* requests that wait for it; its sync objects */
+    uint32_t pending_requests, names; /* waiting requests; its own names: scoped_name.h */
     struct gw_failure *first_failure;
     struct gw_failure *cancelled_failure; /* shared by tasks that were cancelled before they ran */
     struct gw_range *range;               /* NULL: not a range */
@@ -742,7 +742,7 @@ struct gw_sched {
     GW_ARRAY(gw_peer) orphaned;            /* clients inside attempts that have ended */
     GW_ARRAY(uint64_t) aging;              /* ids of ended jobs of which something may be freed */
     GW_ARRAY(uint64_t) revisited;          /* ids of jobs whose pending requests may be answered */
-    GW_ARRAY(uint64_t) nameless;           /* ids of jobs whose sync objects end with them */
+    GW_ARRAY(uint64_t) nameless;           /* ids of jobs whose names end with them */
     GW_ARRAY(uint64_t) followed;           /* ids of jobs with pending requests that were placed */
     GW_ARRAY(struct gw_delay) delays;      /* a heap by due_ns */
 

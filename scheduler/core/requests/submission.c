@@ -7,6 +7,7 @@
 #include "scheduler/core/requests/submission.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
+#include "scheduler/core/model/jobs/scoped_name.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/chunk.h"
 #include "scheduler/core/send/log.h"
@@ -79,10 +80,24 @@ static bool is_known(struct gw_sched *sched, struct gw_remote *remote, uint64_t 
     return true;
 }
 
+/* Writes the full name of a new actor into `spec`; see scoped_name.h. */
+static int scope_actor(const struct gw_sched *sched, const struct gw_session *session,
+                       struct gw_msg_spec *spec, char name[GW_SCOPED_NAME_FULL_BYTES],
+                       struct gw_error *error)
+{
+    if (spec->actor != GW_ACTOR_NEW || !spec->actor_name || !*spec->actor_name)
+        return 0;
+    const char *said = spec->actor_name;
+    spec->actor_name = name;
+    return gw_scoped_name_full(sched, session, said, name, error);
+}
+
 int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
                      const struct gw_message *message)
 {
-    const struct gw_msg_spec *spec = &message->spec;
+    struct gw_message full = *message;
+    struct gw_msg_spec *spec = &full.spec;
+    char name[GW_SCOPED_NAME_FULL_BYTES];
     struct gw_job *job = open_job(session, spec->key);
     if (!job && gw_map_get(&session->refused, spec->key, NULL))
         return 0; /* the spec was under way when its job was refused */
@@ -96,6 +111,7 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
         return GW_EPROTO;
     struct gw_error error;
     if (check_priority(sched, session, spec, &error) < 0 ||
+        scope_actor(sched, session, spec, name, &error) < 0 ||
         gw_sched_chunk_spec_check(sched, job, spec, &error) < 0) {
         /* Refuse the job now, with the true reason. Otherwise the next chunk would be refused for
          * naming a missing spec. */
@@ -104,7 +120,7 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
     }
     gw_sched_content_add_spec(sched, job, spec);
     if (job->detached)
-        gw_sched_job_add_message(job, message);
+        gw_sched_job_add_message(job, &full);
     return 0;
 }
 

@@ -94,7 +94,7 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
         sched->idle_since_ns = sched->now_ns;
     if (job->pending_requests)
         GW_MUST(gw_array_push(&sched->revisited, job->id));
-    if (job->sync_names)
+    if (job->names)
         GW_MUST(gw_array_push(&sched->nameless, job->id));
     GW_MUST(gw_array_push(&sched->aging, job->id));
 }
@@ -132,7 +132,7 @@ void gw_sched_job_compact(struct gw_sched *sched, struct gw_job *job)
 void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
 {
     return_borrowed(sched, job);
-    if (job->sync_names)
+    if (job->names)
         GW_MUST(gw_array_push(&sched->nameless, job->id));
     gw_sched_job_key_remove(sched, job);
     gw_sched_shares_free(sched, job);

@@ -6,18 +6,13 @@
 
 #include "graph/base/heap.h"
 #include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/scoped_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_BYTES = GW_SYNC_NAME_BYTES_MAX + 64 };
-
-uint64_t gw_sync_job_of(const char *name)
-{
-    const size_t digits = strspn(name, "0123456789");
-    return digits > 0 && name[digits] == '/' ? strtoull(name, NULL, 10) : 0;
-}
+enum { KEY_BYTES = GW_SCOPED_NAME_FULL_BYTES + 32 };
 
 static const char *key_of(char key[KEY_BYTES], uint32_t uid, uint32_t kind, const char *name)
 {
@@ -47,9 +42,9 @@ void gw_sched_sync_open(struct gw_sched *sched, uint32_t uid, uint32_t kind, uin
     sync->count = count;
     sync->name = strdup(name);
     GW_MUST_PTR(sync->name);
-    sync->job = gw_sync_job_of(name);
+    sync->job = gw_scoped_name_job(name);
     if (sync->job)
-        gw_sched_job_find(sched, sync->job)->sync_names++;
+        gw_sched_job_find(sched, sync->job)->names++;
     sync->prev = sched->last_sync;
     *(sync->prev ? &sync->prev->next : &sched->first_sync) = sync;
     sched->last_sync = sync;
@@ -89,7 +84,7 @@ void gw_sched_sync_delete(struct gw_sched *sched, struct gw_sync *sync)
     uint64_t names = 1;
     struct gw_job *job = sync->job ? gw_sched_job_find(sched, sync->job) : NULL;
     if (job)
-        job->sync_names--;
+        job->names--;
     (void)gw_strmap_remove(&sched->syncs, key_of(key, sync->uid, sync->kind, sync->name));
     (void)gw_map_get(&sched->sync_names, sync->uid, &names);
     if (names > 1)

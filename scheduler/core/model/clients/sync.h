@@ -6,7 +6,6 @@
 #include "scheduler/core/model/state.h"
 
 enum {
-    GW_SYNC_NAME_BYTES_MAX = 255,  /* of a request; "./" may become a number and "/" */
     GW_SYNC_NAMES_MAX = 10000,     /* of one user */
     GW_SYNC_WAITERS_MAX = 65536,   /* of one object */
     GW_SYNC_COUNT_MAX = 1 << 20,   /* leases of a semaphore, or values of a queue */
@@ -68,9 +67,6 @@ struct gw_sync {
     uint32_t first, filled;
     uint64_t bytes, waiting_bytes; /* of values in it; of values that wait to be put */
 };
-
-/* gw_sync_job_of returns the number of the job to which a name belongs ("17/inbox"), or 0. */
-uint64_t gw_sync_job_of(const char *name);
 
 /* gw_sync_find returns an object by name, or NULL. gw_sync_lease_of returns the leases of a
  * session, or NULL. gw_sync_deinit frees all objects. */

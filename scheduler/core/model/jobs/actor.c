@@ -2,6 +2,7 @@
 #include "scheduler/core/model/jobs/actor.h"
 
 #include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/scoped_name.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -129,8 +130,19 @@ void gw_sched_actor_task_cancelling(struct gw_sched *sched, struct gw_job *job)
         gw_sm_move(&gw_sched_actor_sm, &job->actor->state, GW_ACTOR_ENDING);
 }
 
+void gw_sched_actor_disown(struct gw_sched *sched, struct gw_actor *actor)
+{
+    struct gw_job *owner = actor->owner ? gw_sched_job_find(sched, actor->owner) : NULL;
+    if (owner)
+        owner->names--;
+    if (actor->state < GW_ACTOR_ENDING)
+        actor->ended_with = actor->owner;
+    actor->owner = 0;
+}
+
 static void actor_free(struct gw_sched *sched, struct gw_actor *actor)
 {
+    gw_sched_actor_disown(sched, actor);
     *(actor->prev ? &actor->prev->next : &sched->actors) = actor->next;
     *(actor->next ? &actor->next->prev : &sched->actors_last) = actor->prev;
     for (size_t i = sched->touched.count; i-- > 0;)
@@ -191,6 +203,9 @@ static struct gw_actor *actor_new(struct gw_sched *sched, struct gw_job *job)
     GW_MUST_PTR(actor);
     actor->job = job;
     actor->name = job->specs.items[0].message.actor_name;
+    actor->owner = gw_scoped_name_job(actor->name);
+    if (actor->owner)
+        gw_sched_job_find(sched, actor->owner)->names++;
     actor->prev = sched->actors_last;
     *(actor->prev ? &actor->prev->next : &sched->actors) = actor;
     sched->actors_last = actor;

@@ -21,7 +21,9 @@ struct gw_actor {
     struct gw_actor *prev, *next;
     uint8_t state;
     bool touched, callable; /* is on the list of that name */
-    const char *name;       /* "": no name */
+    const char *name;       /* "": no name; "17/counter": belongs to job 17 */
+    uint64_t owner;         /* the job to which it belongs; 0: none */
+    uint64_t ended_with;    /* the job whose end has ended the actor; 0: none */
     GW_ARRAY(struct gw_actor_hold) holds;
     GW_ARRAY(struct gw_line *) lines;
     uint32_t turn;    /* index of the line that is served first at the next placement */
@@ -97,6 +99,10 @@ static inline uint32_t gw_sched_actor_line_take(struct gw_job *job)
 {
     return job->line_row++;
 }
+
+/* gw_sched_actor_disown separates an actor from the job to which its name belongs: this job or the
+ * actor ends. */
+void gw_sched_actor_disown(struct gw_sched *sched, struct gw_actor *actor);
 
 /* Records that a session has one more handle of an actor, or one fewer; with `all`, that it has
  * none any more. */

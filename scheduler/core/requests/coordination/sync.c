@@ -7,6 +7,7 @@
 #include "scheduler/core/requests/coordination/sync.h"
 
 #include "graph/base/text.h"
+#include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/send/send.h"
 
@@ -288,7 +289,7 @@ static void check_one(const struct gw_sched *sched, const struct gw_sync *sync)
     }
 }
 
-/* The objects of a job end with it, and the job counts them. */
+/* The names of a job end with it, and the job counts them. */
 static void check_job(const struct gw_sched *sched, const struct gw_sync *sync)
 {
     const struct gw_job *job = gw_sched_job_find(sched, sync->job);
@@ -296,7 +297,9 @@ static void check_job(const struct gw_sched *sched, const struct gw_sync *sync)
     assert(job && job->state != GW_JOB_ENDED && job->uid == sync->uid);
     for (const struct gw_sync *at = sched->first_sync; at; at = at->next)
         count += at->job == sync->job;
-    assert(count == job->sync_names);
+    for (const struct gw_actor *at = sched->actors; at; at = at->next)
+        count += at->owner == sync->job;
+    assert(count == job->names);
 }
 
 void gw_sync_check(const struct gw_sched *sched)

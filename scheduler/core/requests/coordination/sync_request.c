@@ -2,19 +2,9 @@
 
 #include "scheduler/core/requests/coordination/sync_request.h"
 
-#include "graph/base/text.h"
-#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/scoped_name.h"
 #include "scheduler/core/model/note.h"
 #include "scheduler/core/requests/coordination/sync.h"
-
-#include <stdio.h>
-#include <string.h>
-
-static bool name_is_well(const char *name)
-{
-    size_t bytes = strlen(name);
-    return bytes > 0 && bytes <= GW_SYNC_NAME_BYTES_MAX && gw_text_is_line(name, bytes);
-}
 
 void gw_sync_request_serve(struct gw_sched *sched, struct gw_sync *sync)
 {
@@ -90,42 +80,6 @@ static void on_delete(struct gw_sched *sched, struct gw_session *session,
     gw_sync_answer(sched, session, message->request, 0, (struct gw_bin){0});
 }
 
-/* -- Names of jobs ------------------------------------------------------------------------------
- */
-
-enum { FULL_BYTES = GW_SYNC_NAME_BYTES_MAX + 32 };
-
-/* Writes the full name: "./inbox" becomes "17/inbox" in a task of job 17. Fails if the job
- * to which the name belongs does not exist or has ended. */
-static int scope(const struct gw_sched *sched, const struct gw_session *session, const char *name,
-                 char full[FULL_BYTES], struct gw_error *error)
-{
-    const bool own = strncmp(name, "./", 2) == 0;
-    uint64_t id = gw_sync_job_of(name);
-    if (own && session->attempt == GW_NO_INDEX)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: only inside a task is ./ a job: give the number of the job, as in "
-                            "17%s",
-                            name, name + 1);
-    if (own)
-        id = sched->attempts.items[session->attempt].job->id;
-    (void)snprintf(full, FULL_BYTES, "%s", name);
-    if (id == 0)
-        return 0;
-    const char *rest = strchr(name, '/');
-    const struct gw_job *job = gw_sched_job_find(sched, id);
-    if (!job || job->uid != session->remote->uid || job->state == GW_JOB_ENDED)
-        return gw_error_set(
-            error, GW_ENOENT,
-            "%s belongs to job %llu, which has ended or never existed: a name of no "
-            "job does not begin with a number and a slash",
-            name, (unsigned long long)id);
-    if (!rest[1])
-        return gw_error_set(error, GW_EINVAL, "%s: a name is missing after the slash", name);
-    (void)snprintf(full, FULL_BYTES, "%llu%s", (unsigned long long)id, rest);
-    return 0;
-}
-
 void gw_sync_request_settle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->nameless.count; i++)
@@ -141,9 +95,8 @@ void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
                       const struct gw_msg_sync *message)
 {
     struct gw_msg_sync full = *message;
-    char name[FULL_BYTES];
+    char name[GW_SCOPED_NAME_FULL_BYTES];
     struct gw_error error;
-    int rc;
     static int (*const on[])(struct gw_sched * sched, struct gw_session * session,
                              const struct gw_msg_sync *message) = {
         [GW_SYNC_SEMAPHORE] = gw_sync_semaphore_on, [GW_SYNC_LOCK] = gw_sync_semaphore_on,
@@ -154,11 +107,11 @@ void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
     if (message->kind < GW_SYNC_SEMAPHORE || message->kind > GW_SYNC_QUEUE) {
         gw_sync_refuse(sched, session, request, GW_EINVAL,
                        "there is no coordination object of kind %u", message->kind);
-    } else if (!name_is_well(message->name)) {
-        gw_sync_refuse(sched, session, request, GW_EINVAL,
-                       "the name of a %s is 1 to %d bytes of UTF-8 without control characters",
-                       gw_sync_kinds[message->kind], GW_SYNC_NAME_BYTES_MAX);
-    } else if ((rc = scope(sched, session, message->name, name, &error)) < 0) {
+        return;
+    }
+    const int rc = gw_scoped_name_full(sched, session, message->name, name, &error);
+    full.name = name;
+    if (rc < 0) {
         gw_sync_refuse(sched, session, request, rc, "%s", error.text);
     } else if (message->value.size > GW_SYNC_VALUE_BYTES) {
         gw_sync_refuse(sched, session, request, GW_ELIMIT,
@@ -171,7 +124,7 @@ void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
             sched, session, request, GW_ELIMIT,
             "variables and queues hold %d MiB, the limit: `gangway sync list` shows them",
             GW_SYNC_BYTES_MAX >> 20);
-    } else if (full.name = name, message->verb == GW_SYNC_DELETE) {
+    } else if (message->verb == GW_SYNC_DELETE) {
         on_delete(sched, session, &full);
     } else if (on[message->kind](sched, session, &full) < 0) {
         gw_sync_refuse(sched, session, request, GW_EINVAL, "a %s has no verb %u",

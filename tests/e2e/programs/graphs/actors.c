@@ -141,6 +141,29 @@ static int from_task(struct gw_task *task)
 }
 GW_TASK(from_task);
 
+/* Creates the actor ./box, and waits until the event ./done is set. */
+static int own_box(struct gw_task *task)
+{
+    struct gw_actor *actor, *found;
+    struct gw_error *own = gw_task_error(task);
+    struct gw_client *inside = gw_task_client(task, own);
+    int rc = inside ? gw_actor_new(inside, tally, GW_ACTOR(.name = "./box"),
+                                   GW_ARGS(gw_i64(100), gw_str("")), &actor, own)
+                    : GW_EIO;
+    if (rc < 0)
+        return rc;
+    rc = gw_actor_find(inside, "./box", 0, &found, own);
+    if (rc == 0)
+        gw_actor_free(found);
+    if (rc == 0)
+        rc = gw_event_set(inside, "./made", own);
+    if (rc == 0)
+        rc = gw_event_wait(inside, "./done", GW_FOREVER, own);
+    gw_actor_free(actor);
+    return rc;
+}
+GW_TASK(own_box);
+
 static int64_t get(struct gw_future *future)
 {
     const int64_t n = subject_i64(future, 0);
@@ -411,6 +434,52 @@ static void names(const char *path)
     gw_actor_free(actor);
 }
 
+/* Two jobs have an actor of the same name each. The test removes the first one; the second one ends
+ * with its job. Prints the jobs, and goes on when a line is written to a fifo. */
+static void scope(const char *fifo)
+{
+    struct gw_future *jobs[2], *future;
+    struct gw_actor *actors[2], *none;
+    struct gw_value *value;
+    char name[2][32], event[32];
+    for (int i = 0; i < 2; i++) {
+        CHECK(gw_submit(client, own_box, NULL, GW_ARGS(), &jobs[i], &error) == 0);
+        (void)snprintf(name[i], sizeof name[i], "%llu/box",
+                       (unsigned long long)gw_future_job(jobs[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(event, sizeof event, "%llu/made",
+                       (unsigned long long)gw_future_job(jobs[i]));
+        CHECK(gw_event_wait(client, event, GW_FOREVER, &error) == 0);
+        CHECK(gw_actor_find(client, name[i], 0, &actors[i], &error) == 0);
+        CHECK(gw_actor_call(actors[i], tally_add, NULL, GW_ARGS(gw_i64(i + 1)), &future, &error) ==
+              0);
+        CHECK(get(future) == 101 + i);
+    }
+    printf("made %s %s\n", name[0], name[1]);
+    fflush(stdout);
+    FILE *file = fopen(fifo, "r");
+    CHECK(file && fgetc(file) != EOF);
+    fclose(file);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(event, sizeof event, "%llu/done",
+                       (unsigned long long)gw_future_job(jobs[i]));
+        CHECK(gw_event_set(client, event, &error) == 0);
+        CHECK(gw_future_get(jobs[i], 0, &value, &error) == 0);
+        gw_value_unref(value);
+        CHECK(gw_actor_call(actors[i], tally_add, NULL, GW_ARGS(gw_i64(1)), &future, &error) == 0);
+        CHECK(gw_future_get(future, 0, &value, &error) == GW_EACTOR);
+        CHECK(strstr(error.text, i ? "has ended with job" : "it was cancelled"));
+        gw_future_release(future);
+        CHECK(gw_actor_find(client, name[i], 0, &none, &error) == GW_ENOENT);
+        CHECK(strstr(error.text, "which has ended"));
+        gw_actor_free(actors[i]);
+        gw_future_release(jobs[i]);
+    }
+    CHECK(gw_actor_new(client, tally, GW_ACTOR(.name = "./box"), GW_ARGS(), &none, &error) ==
+          GW_EINVAL);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -434,6 +503,8 @@ int main(int argc, char **argv)
         retain(argv[2]);
     else if (strcmp(what, "names") == 0 && argc > 2)
         names(argv[2]);
+    else if (strcmp(what, "scope") == 0 && argc > 2)
+        scope(argv[2]);
     else if (strcmp(what, "find") == 0 && argc > 2)
         find(argv[2]);
     else
