@@ -1,6 +1,10 @@
 /* Population based training. At the end of each interval a trial is ranked by its last loss among
  * the running trials that have ended an interval. One of the worst quarter copies one of the best
- * quarter. */
+ * quarter.
+ *
+ * A trial copies at most once up to each step that it has reached: so it ends, although a copy
+ * begins at an earlier step than the trial had, and the checkpoint that it gets may be of a later
+ * step than the one by which the other trial was ranked. */
 #include "client/sweep/search/population.h"
 
 #include <math.h>
@@ -97,7 +101,7 @@ int gw_population_judge(struct gw_search *search, struct gw_search_trial *trial,
     for (size_t i = count - quarter; i < count; i++)
         worst |= ranking[i] == trial;
     int rc = 0;
-    if (worst) {
+    if (worst && step > trial->copied.step) {
         struct gw_rng rng = gw_rng_keyed(search->options.seed, trial->shown.number, ~step);
         const size_t from = (size_t)(gw_rng_unit(&rng) * (double)quarter);
         rc = copy_trial(search, trial, ranking[from], &rng);

@@ -166,6 +166,22 @@ static void the_report_before_a_copy_gets_its_answer_again(void **state)
     gw_search_free(search);
 }
 
+/* The checkpoint that it gets may be of a later step than that of the ranking, with a worse value.
+ */
+static void a_trial_copies_once_up_to_a_step(void **state)
+{
+    (void)state;
+    struct gw_search *search =
+        make_search(SPACE("x=0..1"), GW_SEARCH_OPTIONS(.pruner = GW_PRUNE_POPULATION, .grace = 5));
+    ask(search);
+    ask(search);
+    assert_int_equal(tell(search, 0, 5, 1), GW_DECISION_CONTINUE);
+    assert_int_equal(tell(search, 1, 10, 9), GW_DECISION_COPY);
+    assert_int_equal(tell(search, 1, 10, 2), GW_DECISION_CONTINUE);
+    assert_int_equal(tell(search, 1, 15, 2), GW_DECISION_COPY);
+    gw_search_free(search);
+}
+
 /* A call without memory, repeated with memory, gives the answer that it would have given. */
 static void a_report_without_memory_is_no_report(void **state)
 {
@@ -207,6 +223,7 @@ int main(void)
         cmocka_unit_test(the_median_rule_needs_three_others),
         cmocka_unit_test(bad_options_of_pruners_are_refused),
         cmocka_unit_test(a_bad_trial_of_a_population_copies_a_good_one),
+        cmocka_unit_test(a_trial_copies_once_up_to_a_step),
         cmocka_unit_test(the_report_before_a_copy_gets_its_answer_again),
         cmocka_unit_test(a_report_without_memory_is_no_report),
     };
