@@ -279,6 +279,11 @@ int gw_comm_copy(struct gw_comm *comm, void *to, const void *from, size_t bytes,
     return 0;
 }
 
+bool gw_comm_reaches(struct gw_comm *comm, const void *memory)
+{
+    return !comm->backend->reaches || comm->backend->reaches(comm, memory);
+}
+
 void gw_comm_close(struct gw_comm *comm)
 {
     if (!comm)

@@ -71,6 +71,7 @@ struct gw_comm_backend {
     int (*zero)(struct gw_comm *comm, const struct gw_comm_span *span, struct gw_error *error);
     int (*copy)(struct gw_comm *comm, void *to, const void *from, size_t bytes,
                 struct gw_error *error);
+    bool (*reaches)(struct gw_comm *comm, const void *memory);
 
     /* Functions that another backend uses (the NCCL backend uses a host communicator). NULL: no
      * other backend can use this one. meet starts an operation and returns when all ranks have
@@ -123,6 +124,10 @@ static inline int gw_comm_worst_code(int32_t worst)
 int gw_comm_zero(struct gw_comm *comm, const struct gw_comm_span *span, struct gw_error *error);
 int gw_comm_copy(struct gw_comm *comm, void *to, const void *from, size_t bytes,
                  struct gw_error *error);
+
+/* gw_comm_reaches returns true if an operation with a stream can access the memory (if the backend
+ * has no streams: true). */
+bool gw_comm_reaches(struct gw_comm *comm, const void *memory);
 
 /* gw_comm_group_add records an operation. Returns GW_ENOMEM, or GW_EINVAL if the operation is not
  * allowed in a group. */

@@ -1,10 +1,12 @@
 /* The NCCL backend: ranks on one host or several, each with a GPU.
  *
  * NCCL moves the data. A communicator of the host backend (`host`) implements those rules of comm.h
- * that NCCL does not support. Before a collective is launched, all ranks meet on `host` and compare
- * their calls. So a rank that is missing, has died or has called another operation is found on the
- * host, with its number, and every launched operation is launched by all ranks. nccl_wait.c
- * implements waiting and failing, nccl_memory.c the buffers.
+ * that NCCL does not support. Before a blocking collective is launched, all ranks meet on `host`
+ * and compare their calls. So a rank that is missing, has died or has called another operation is
+ * found on the host, with its number. An operation on a stream does not meet, because the meeting
+ * would hold up the device: gw_ddp_open compares once what follows in every step.
+ * GANGWAY_COMM_CHECK=1 makes these operations meet, too. nccl_wait.c implements waiting and
+ * failing, nccl_memory.c the buffers.
  *
  * `host` may have been created by the copy of the host backend in the program. So this file uses it
  * only through its table of functions. */
@@ -13,6 +15,7 @@
 #include "gpu/cuda/nccl_state.h"
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 static ncclDataType_t nccl_dtype(enum gw_dtype dtype)
 {
@@ -105,6 +108,12 @@ static int nccl_move(struct gw_nccl *self, enum gw_comm_verb verb, const struct 
     return rc;
 }
 
+/* Returns true if the ranks compare their calls before the operation is launched. */
+static bool meets(const struct gw_nccl *self, const struct gw_comm_args *args)
+{
+    return !args->stream || self->compares;
+}
+
 static int nccl_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct gw_comm_args *args,
                     struct gw_error *error)
 {
@@ -114,7 +123,7 @@ static int nccl_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     int rc = gw_nccl_wait_begin(self, verb, error);
     if (rc == 0 && verb != GW_COMM_BARRIER)
         rc = gw_nccl_memory_places(self, &item, args->stream != NULL, &places, error);
-    if (rc == 0)
+    if (rc == 0 && meets(self, args))
         rc = gw_nccl_wait_meet_args(self, verb, args, error);
     if (rc < 0 || verb == GW_COMM_BARRIER || args->count == 0)
         return rc;
@@ -124,7 +133,7 @@ static int nccl_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     return rc;
 }
 
-/* Launches all operations of a group at once. The ranks have met for each operation before. */
+/* Launches all operations of a group at once. The ranks have met for those that block. */
 static int group_launch(struct gw_nccl *self, const struct gw_comm_item *items, size_t count,
                         struct gw_error *error)
 {
@@ -157,7 +166,8 @@ static int nccl_group(struct gw_comm *comm, const struct gw_comm_item *items, si
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = gw_nccl_memory_places(self, &items[i], true, &places, error);
     for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = gw_nccl_wait_meet_args(self, items[i].verb, &items[i].args, error);
+        if (meets(self, &items[i].args))
+            rc = gw_nccl_wait_meet_args(self, items[i].verb, &items[i].args, error);
     if (rc < 0)
         return rc;
     rc = group_launch(self, items, count, error);
@@ -269,6 +279,7 @@ static const struct gw_comm_backend nccl_backend = {
     .nccl = nccl_handle,
     .zero = gw_nccl_memory_zero,
     .copy = gw_nccl_memory_copy_out,
+    .reaches = gw_nccl_memory_reaches,
 };
 
 /* Creates a rank that uses `host` without owning it. nccl_init creates its streams and events
@@ -306,7 +317,8 @@ static int nccl_init(struct gw_nccl *self, struct gw_error *error)
 /* What rank 0 sends to the other ranks: NCCL's id, or the error. */
 struct invitation {
     ncclUniqueId id;
-    int32_t status; /* an ncclResult_t */
+    int32_t status;   /* an ncclResult_t */
+    int32_t compares; /* gw_nccl.compares: all ranks must meet, or none */
 };
 
 static bool has_started(ncclResult_t result)
@@ -323,8 +335,10 @@ static int nccl_join(struct gw_nccl *self, struct gw_error *error)
     int rc = nccl_init(self, error);
     if (rc < 0)
         return rc;
+    const char *check = getenv("GANGWAY_COMM_CHECK");
     if (self->comm.rank == 0)
         invitation.status = ncclGetUniqueId(&invitation.id);
+    invitation.compares = check && strcmp(check, "1") == 0;
     rc = gw_comm_broadcast(
         self->host,
         GW_COMM_ARGS(.recv = &invitation, .count = sizeof invitation, .dtype = GW_DTYPE_U8), error);
@@ -332,6 +346,7 @@ static int nccl_join(struct gw_nccl *self, struct gw_error *error)
         return rc;
     if (invitation.status != ncclSuccess)
         return gw_nccl_wait_failed(self, (ncclResult_t)invitation.status, error);
+    self->compares = invitation.compares;
     config.blocking = 0;
     ncclResult_t started = ncclCommInitRankConfig(&self->nccl, self->comm.size, invitation.id,
                                                   self->comm.rank, &config);
@@ -410,6 +425,8 @@ static int nccl_split(struct gw_comm *comm, const struct gw_comm_split *split,
         gw_comm_abort(comm, GW_ENOMEM, comm->rank);
         rc = gw_error_set(error, GW_ENOMEM, "split");
     }
+    if (part)
+        part->compares = self->compares;
     if (rc == 0)
         rc = part_join(self, split, part, error);
     if (rc == 0)

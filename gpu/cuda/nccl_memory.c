@@ -31,6 +31,11 @@ static bool is_on_device(const struct gw_nccl *self, const void *memory)
            (attributes.type == cudaMemoryTypeDevice && attributes.device == self->device);
 }
 
+bool gw_nccl_memory_reaches(struct gw_comm *comm, const void *memory)
+{
+    return is_on_device((struct gw_nccl *)comm, memory);
+}
+
 static cudaError_t stage_reserve(struct gw_nccl_stage *stage, size_t bytes)
 {
     if (bytes <= stage->bytes)

@@ -30,6 +30,7 @@ struct gw_nccl {
     struct gw_segment *segment; /* the segment of `host`, which breaks this communicator */
     ncclComm_t nccl;            /* NULL before it was created and after it was aborted */
     int device;
+    bool compares;       /* GANGWAY_COMM_CHECK of rank 0: compare also the operations on a stream */
     cudaStream_t stream; /* stream of blocking operations; ordered after the default stream */
     cudaStream_t side;   /* the stream of gw_comm_stream */
     cudaEvent_t event;   /* the event that this rank waits for */
@@ -115,5 +116,6 @@ int gw_nccl_memory_zero(struct gw_comm *comm, const struct gw_comm_span *span,
                         struct gw_error *error);
 int gw_nccl_memory_copy_out(struct gw_comm *comm, void *to, const void *from, size_t bytes,
                             struct gw_error *error);
+bool gw_nccl_memory_reaches(struct gw_comm *comm, const void *memory);
 
 #endif

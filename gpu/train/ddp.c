@@ -157,38 +157,49 @@ static int ddp_init(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     return rc < 0 ? gw_error_set(error, rc, "ddp: too many parameters") : 0;
 }
 
-int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct gw_error *error)
+/* What can fail on this rank alone, before the ranks speak. */
+static int ddp_prepare(struct gw_ddp *ddp, const struct gw_ddp_options *options,
+                       struct gw_error *error)
 {
-    struct gw_ddp_options read;
-    const struct gw_ddp_options *options = &read;
-    int rc = GW_OPTIONS_READ(&read, given, gw_ddp_options, error);
-    if (rc < 0)
-        return rc;
     if (options->params_count == 0)
         return gw_error_set(error, GW_EINVAL,
                             "ddp: params_count is 0: give at least one parameter");
     if (options->stream && options->find_unused)
         return gw_error_set(error, GW_ENOTSUP, "ddp: find_unused is not supported with a stream");
-    struct gw_ddp *self = calloc(1, sizeof *self);
-    if (!self)
-        return gw_error_set(error, GW_ENOMEM, "ddp: out of memory");
-
-    void *block;
-    rc = ddp_init(self, options, error);
-    self->reduces = options->stream;
+    int rc = ddp_init(ddp, options, error);
+    for (size_t i = 0; rc == 0 && options->stream && i < ddp->params_count; i++)
+        if (!gw_comm_reaches(ddp->comm, ddp->params[i].data))
+            rc = gw_error_set(error, GW_EINVAL,
+                              "ddp: parameter %zu (\"%s\") is not in this rank's device memory: "
+                              "with a stream all parameters are",
+                              i, ddp->params[i].name);
+    ddp->reduces = options->stream;
     if (rc == 0 && options->stream && !options->no_overlap)
-        rc = gw_comm_stream(self->comm, &self->reduces, error);
+        rc = gw_comm_stream(ddp->comm, &ddp->reduces, error);
+    return rc;
+}
+
+int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct gw_error *error)
+{
+    struct gw_ddp_options read;
+    struct gw_error own;
+    void *block;
+    int rc = GW_OPTIONS_READ(&read, given, gw_ddp_options, error);
+    if (rc < 0)
+        return rc;
+    struct gw_ddp *self = calloc(1, sizeof *self);
+    rc =
+        self ? ddp_prepare(self, &read, &own) : gw_error_set(&own, GW_ENOMEM, "ddp: out of memory");
+    rc = gw_ddp_agree(&read, rc, &own);
     if (rc == 0)
-        rc = gw_ddp_agree(self->comm, options->params, self->params_count, error);
-    if (rc == 0)
-        rc = gw_comm_alloc(self->comm, self->block_bytes, &block, error);
+        rc = gw_comm_alloc(self->comm, self->block_bytes, &block, &own);
     if (rc == 0) {
         self->block = block;
-        rc = options->no_broadcast ? 0 : gw_ddp_broadcast(self, error);
+        rc = read.no_broadcast ? 0 : gw_ddp_broadcast(self, &own);
     }
     if (rc < 0) {
         gw_ddp_close(self);
-        return rc;
+        return gw_error_set(error, rc, "%s", own.text);
     }
     *ddp = self;
     return 0;

@@ -1,7 +1,9 @@
-/* Compares the parameters of all ranks. Rank 0 sends its list. Every rank finds the first
- * difference to its own list. The rank with the lowest such index sends what it has at that index.
+/* Compares the options and the parameters of all ranks. Rank 0 sends its own. Every rank finds the
+ * first difference, and the text of the first rank that has one is the error of all ranks.
  */
 #include "gpu/train/ddp_agree.h"
+
+#include "gpu/train/rank_error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,99 +46,96 @@ static void record_describe(const struct record *record, char *text, size_t size
         (void)snprintf(text + at, size - at, "]");
 }
 
-static int broadcast(struct gw_comm *comm, void *memory, size_t bytes, int root,
-                     struct gw_error *error)
+static int broadcast(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
 {
     return gw_comm_broadcast(
-        comm, GW_COMM_ARGS(.recv = memory, .count = bytes, .dtype = GW_DTYPE_U8, .root = root),
-        error);
+        comm, GW_COMM_ARGS(.recv = memory, .count = bytes, .dtype = GW_DTYPE_U8), error);
 }
 
-/* Returns the first index at which this rank's list differs from rank 0's, or INT64_MAX if they are
- * equal. */
-static int64_t difference_find(const struct record *theirs, size_t their_count,
-                               const struct gw_ddp_param *params, size_t count)
+/* The options that must be the same on all ranks, because the operations follow from them. */
+struct term {
+    char name[24];
+    uint64_t value;
+};
+
+enum { TERMS = 7 };
+
+static void terms_init(struct term terms[TERMS], const struct gw_ddp_options *options)
 {
+    const struct term all[TERMS] = {
+        {"first_bucket_bytes", options->first_bucket_bytes},
+        {"bucket_bytes", options->bucket_bytes},
+        {"find_unused", options->find_unused},
+        {"no_broadcast", options->no_broadcast},
+        {"no_overlap", options->no_overlap},
+        {"stream (1: given)", options->stream != NULL},
+        {"params_count", options->params_count},
+    };
+    memcpy(terms, all, sizeof all);
+}
+
+/* Compares the options and takes over the result `rc` of this rank. `count` receives the number of
+ * parameters of rank 0, which the list of parameters explains better than this comparison. */
+static int options_agree(const struct gw_ddp_options *options, int rc, uint64_t *count,
+                         struct gw_error *error)
+{
+    struct term own[TERMS], first[TERMS];
+    struct gw_error broken;
+    terms_init(own, options);
+    memcpy(first, own, sizeof first);
+    int sent = broadcast(options->comm, first, sizeof first, &broken);
+    if (sent < 0)
+        return gw_error_set(error, sent, "%s", broken.text);
+    for (int i = 0; i < TERMS - 1 && rc == 0; i++)
+        if (own[i].value != first[i].value)
+            rc = gw_error_set(error, GW_EMISMATCH,
+                              "ranks disagree on the option %s of gw_ddp_open: rank 0 has %llu, "
+                              "rank %d has %llu",
+                              own[i].name, (unsigned long long)first[i].value,
+                              gw_comm_rank(options->comm), (unsigned long long)own[i].value);
+    *count = first[TERMS - 1].value;
+    return gw_rank_error_share(options->comm, rc, error);
+}
+
+/* Returns GW_EMISMATCH for the first parameter in which this rank's list differs from rank 0's. */
+static int list_compare(const struct record *theirs, size_t their_count,
+                        const struct gw_ddp_options *options, struct gw_error *error)
+{
+    const size_t count = options->params_count;
     for (size_t i = 0; i < their_count || i < count; i++) {
-        struct record own;
-        record_init(&own, params, count, i);
-        if (i >= their_count || memcmp(&own, &theirs[i], sizeof own) != 0)
-            return (int64_t)i;
+        struct record own, first = {.dims = 0};
+        char texts[2][320];
+        record_init(&own, options->params, count, i);
+        if (i < their_count)
+            first = theirs[i];
+        if (memcmp(&own, &first, sizeof own) == 0)
+            continue;
+        record_describe(&first, texts[0], sizeof texts[0]);
+        record_describe(&own, texts[1], sizeof texts[1]);
+        return gw_error_set(error, GW_EMISMATCH,
+                            "ranks disagree on parameter %zu: rank 0 has %s, rank %d has %s", i,
+                            texts[0], gw_comm_rank(options->comm), texts[1]);
     }
-    return INT64_MAX;
+    return 0;
 }
 
-/* Makes the same error on all ranks: what rank 0 and what `rank` have at index i. own is what this
- * rank has. */
-static int difference_show(struct gw_comm *comm, int rank, size_t i, const struct record *own,
-                           struct gw_error *error)
+int gw_ddp_agree(const struct gw_ddp_options *options, int rc, struct gw_error *error)
 {
-    struct record first = *own, other = *own;
-    char texts[2][320];
-    int rc = broadcast(comm, &first, sizeof first, 0, error);
+    struct gw_comm *comm = options->comm;
+    uint64_t count;
+    rc = options_agree(options, rc, &count, error);
+    if (rc < 0)
+        return rc;
+    struct record *list = calloc((size_t)count, sizeof *list);
+    if (!list)
+        rc = gw_error_set(error, GW_ENOMEM, "ddp: out of memory for %zu parameters", (size_t)count);
+    for (size_t i = 0; list && gw_comm_rank(comm) == 0 && i < count; i++)
+        record_init(&list[i], options->params, (size_t)count, i);
+    rc = gw_rank_error_share(comm, rc, error);
     if (rc == 0)
-        rc = broadcast(comm, &other, sizeof other, rank, error);
-    if (rc < 0)
-        return rc;
-    record_describe(&first, texts[0], sizeof texts[0]);
-    record_describe(&other, texts[1], sizeof texts[1]);
-    return gw_error_set(error, GW_EMISMATCH,
-                        "ranks disagree on parameter %zu: rank 0 has %s, rank %d has %s", i,
-                        texts[0], rank, texts[1]);
-}
-
-/* Sends rank 0's list to all ranks. If it fails on one rank, all ranks return an error. */
-static int list_share(struct gw_comm *comm, struct record *list, size_t count,
-                      struct gw_error *error)
-{
-    int32_t status = list ? 0 : GW_ENOMEM;
-    int rc = gw_comm_all_reduce(
-        comm,
-        GW_COMM_ARGS(.recv = &status, .count = 1, .dtype = GW_DTYPE_I32, .reduce = GW_REDUCE_MIN),
-        error);
-    if (rc == 0 && status < 0)
-        rc = gw_error_set(error, status, "ddp: a rank is out of memory");
-    return rc < 0 ? rc : broadcast(comm, list, count * sizeof *list, 0, error);
-}
-
-int gw_ddp_agree(struct gw_comm *comm, const struct gw_ddp_param *params, size_t count,
-                 struct gw_error *error)
-{
-    const int size = gw_comm_size(comm), rank = gw_comm_rank(comm);
-    uint64_t their_count = count;
-    int rc = broadcast(comm, &their_count, sizeof their_count, 0, error);
-    if (rc < 0)
-        return rc;
-
-    struct record *list = calloc((size_t)their_count, sizeof *list);
-    int64_t *firsts = calloc((size_t)size, sizeof *firsts);
-    if (!firsts) {
-        free(list);
-        list = NULL;
-    }
-    for (size_t i = 0; list && rank == 0 && i < count; i++)
-        record_init(&list[i], params, count, i);
-    rc = list_share(comm, list, (size_t)their_count, error);
-    if (rc < 0)
-        goto out;
-
-    firsts[rank] = difference_find(list, (size_t)their_count, params, count);
-    rc = gw_comm_all_gather(comm, GW_COMM_ARGS(.recv = firsts, .count = 1, .dtype = GW_DTYPE_I64),
-                            error);
-    if (rc < 0)
-        goto out;
-    int odd = 0;
-    for (int i = 1; i < size; i++)
-        if (firsts[i] < firsts[odd])
-            odd = i;
-    if (firsts[odd] != INT64_MAX) {
-        struct record own;
-        const size_t at = (size_t)firsts[odd];
-        record_init(&own, params, count, at);
-        rc = difference_show(comm, odd, at, &own, error);
-    }
-out:
+        rc = broadcast(comm, list, (size_t)count * sizeof *list, error);
+    if (rc == 0)
+        rc = gw_rank_error_share(comm, list_compare(list, (size_t)count, options, error), error);
     free(list);
-    free(firsts);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 extern const struct comm_backend_hooks comm_nccl_hooks;
+int nccl_upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct gw_comm **comm);
 
 #ifndef NCCL_RANKS_MAX
 #define NCCL_RANKS_MAX 4 /* contexts that share one GPU */
@@ -34,7 +35,7 @@ static void set_environment(int rank)
 }
 
 /* NCCL over what a world of hosts shares; those have a deadline of their own. */
-static int upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct gw_comm **comm)
+int nccl_upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct gw_comm **comm)
 {
     const struct gw_comm_nccl_options options =
         GW_INIT(gw_comm_nccl_options, .host = host, .timeout_ns = 120000000000);
@@ -57,7 +58,7 @@ static int nccl_open(int handle, int rank, int ranks, uint64_t timeout_ns, struc
         GW_INIT(gw_comm_host_options, .fd = handle, .rank = rank, .ranks = ranks);
     struct gw_comm *host;
     int rc = gw_comm_open_host(&options, &host, NULL);
-    return rc < 0 ? rc : upgrade(host, rank, timeout_ns, comm);
+    return rc < 0 ? rc : nccl_upgrade(host, rank, timeout_ns, comm);
 }
 
 #ifdef NCCL_HOSTS /* the same across hosts, which comm_ring_world.c makes up */
@@ -70,7 +71,7 @@ static int hosts_open(int handle, int rank, int ranks, uint64_t timeout_ns, stru
 {
     struct gw_comm *host;
     int rc = comm_ring_hooks.open(handle, rank, ranks, timeout_ns, &host);
-    return rc < 0 ? rc : upgrade(host, rank, timeout_ns, comm);
+    return rc < 0 ? rc : nccl_upgrade(host, rank, timeout_ns, comm);
 }
 
 static int hosts_abort(int handle, int cause, int rank)

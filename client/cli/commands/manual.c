@@ -40,6 +40,9 @@ static const struct entry read_variables[] = {
     {"GANGWAY_RSH", "The command with which `gangway up --hosts` runs commands on a host, as HOST "
                     "COMMAND. Default: ssh -o BatchMode=yes."},
     {"GANGWAY_REMOTE_BINARY", "The path of gangway on those hosts. Default: its path here."},
+    {"GANGWAY_COMM_CHECK",
+     "1: ranks of NCCL also compare operations on a stream before they launch "
+     "them. This finds ranks that differ, but is slower."},
     {"GANGWAY_NVML", "The library with which workers find GPUs. Default: libnvidia-ml.so.1."},
     {"XDG_STATE_HOME", "State, logs and checkpoints of clusters are in its folder "
                        "gangway/HOSTNAME. Default: ~/.local/state."},

@@ -12,6 +12,11 @@
  *
  * - Deadline: each operation ends within the communicator's timeout, counted from its call.
  *
+ * - Streams: the ranks do not compare operations on a stream before they launch them, because a
+ * comparison would hold up the device. If the ranks differ, the results are undefined or the wait
+ * for the stream ends at its deadline. Set GANGWAY_COMM_CHECK=1 (for rank 0, before the
+ * communicator is opened) to compare these operations too.
+ *
  * - Failure: GW_EINVAL means that this rank made a mistake that was found before anything was sent;
  * the communicator stays usable. Every other error breaks the communicator on all ranks
  * permanently. All pending and all later operations on all ranks then fail with the code and the

@@ -83,10 +83,11 @@ struct gw_ddp_options {
 };
 #define GW_DDP_OPTIONS(...) GW_POINTER(gw_ddp_options, __VA_ARGS__)
 
-/* gw_ddp_open checks that all ranks have the same parameters, allocates zeroed gradients and copies
- * rank 0's parameters to all ranks. It is collective. If the parameters differ, it returns
- * GW_EMISMATCH on all ranks, and the text names the first parameter that differs and the
- * difference. The caller closes the result with gw_ddp_close. */
+/* gw_ddp_open checks that all ranks have the same parameters and options, allocates zeroed
+ * gradients and copies rank 0's parameters to all ranks. It is collective. If parameters or options
+ * differ, it returns GW_EMISMATCH on all ranks, and the text names the first rank that differs from
+ * rank 0 and the difference. If it fails on one rank, it returns the error of this rank on all
+ * ranks. The caller closes the result with gw_ddp_close. */
 GW_API int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp,
                        struct gw_error *error);
 

@@ -26,6 +26,18 @@ int fake_device_with(const void *memory, size_t bytes);
 cudaError_t fake_alloc(void **memory, size_t bytes, int is_nccl);
 cudaError_t fake_free(void *memory, int is_nccl);
 
+/* Calls of this process that are counted, to see what a step of training costs. */
+enum fake_call {
+    FAKE_SYNC,   /* the host waits for a device: synchronisations, copies that block */
+    FAKE_ALLOC,  /* memory allocated or freed, streams and events made */
+    FAKE_QUERY,  /* the host asks whether an event is done */
+    FAKE_NCCL,   /* collectives and messages of NCCL */
+    FAKE_LAUNCH, /* work put on a stream, collectives too */
+    FAKE_CALLS
+};
+void fake_counted(enum fake_call call);
+unsigned fake_count(enum fake_call call);
+
 /* fake_hold lets collectives wait before they begin (1), or go on (0). fake_pass is where they do:
  * it returns 0, or -1 when *gone became true meanwhile (fake_hold_look lets it look). */
 void fake_hold(int held);

@@ -68,6 +68,18 @@ static int device_count(void)
     return count;
 }
 
+static _Atomic unsigned counts[FAKE_CALLS];
+
+void fake_counted(enum fake_call call)
+{
+    atomic_fetch_add(&counts[call], 1);
+}
+
+unsigned fake_count(enum fake_call call)
+{
+    return atomic_load(&counts[call]);
+}
+
 /* What every call begins with. */
 static cudaError_t enter(void)
 {
@@ -141,6 +153,7 @@ static int has_room(size_t bytes)
 
 cudaError_t fake_alloc(void **memory, size_t bytes, int is_nccl)
 {
+    fake_counted(FAKE_ALLOC);
     cudaError_t rc = enter();
     if (rc != cudaSuccess)
         return rc;
@@ -177,6 +190,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 
 cudaError_t fake_free(void *memory, int is_nccl)
 {
+    fake_counted(FAKE_ALLOC);
     pthread_mutex_lock(&blocks_mutex);
     struct block **link = &blocks;
     while (*link && ((*link)->memory != memory || (*link)->is_nccl != is_nccl))
@@ -279,6 +293,7 @@ static void *stream_main(void *arg)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
+    fake_counted(FAKE_ALLOC);
     cudaError_t rc = enter();
     if (rc != cudaSuccess)
         return rc;
@@ -300,6 +315,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    fake_counted(FAKE_ALLOC);
     pthread_mutex_lock(&stream->mutex);
     stream->ends = 1;
     pthread_cond_broadcast(&stream->changed);
@@ -351,6 +367,7 @@ static void append(cudaStream_t stream, struct work *work)
 
 void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg)
 {
+    fake_counted(FAKE_LAUNCH);
     struct work *work = malloc(sizeof *work);
     if (!work)
         abort();
@@ -374,6 +391,7 @@ int fake_device_of(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    fake_counted(FAKE_SYNC);
     if (!stream) {
         default_run();
         return cudaSuccess;
@@ -393,6 +411,7 @@ static pthread_mutex_t events_mutex = PTHREAD_MUTEX_INITIALIZER; /* what events 
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
+    fake_counted(FAKE_ALLOC);
     cudaError_t rc = enter();
     if (rc != cudaSuccess)
         return rc;
@@ -430,6 +449,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
+    fake_counted(FAKE_QUERY);
     if (!event->stream) /* one that was never recorded is done */
         return cudaSuccess;
     pthread_mutex_lock(&event->stream->mutex);
@@ -541,6 +561,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
+    fake_counted(FAKE_SYNC);
     cudaError_t rc = enter();
     if (rc != cudaSuccess)
         return rc;

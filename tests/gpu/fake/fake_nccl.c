@@ -495,6 +495,8 @@ static void launch_run(void *arg)
 static void follow(cudaStream_t stream, cudaStream_t after)
 {
     cudaEvent_t event;
+    if (stream == after)
+        return;
     if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess ||
         cudaEventRecord(event, after) != cudaSuccess ||
         cudaStreamWaitEvent(stream, event, 0) != cudaSuccess ||
@@ -576,6 +578,7 @@ static void buffers_check(ncclComm_t comm, enum verb verb, const struct gw_comm_
 static ncclResult_t enqueue(ncclComm_t comm, enum verb verb, struct gw_comm_args args,
                             cudaStream_t stream)
 {
+    fake_counted(FAKE_NCCL);
     ncclResult_t rc = enter(comm);
     if (rc != ncclSuccess)
         return group_failed = rc;

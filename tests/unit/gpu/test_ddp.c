@@ -239,29 +239,39 @@ static void ddp_reduces_partly_used_and_skips_unused_parameters(void **state)
 
 /* The change that rank 2 makes, and the error on all ranks. */
 struct change {
-    void (*apply)(struct gw_ddp_param *params, size_t *count);
+    void (*apply)(struct gw_ddp_param *params, struct gw_ddp_options *options);
     const char *text;
 };
 
-static void change_shape(struct gw_ddp_param *params, size_t *count)
+static void change_shape(struct gw_ddp_param *params, struct gw_ddp_options *options)
 {
     params[1].shape[0] = 21;
     params[4].shape[0] = 11; /* a later difference does not count */
 }
 
-static void change_dtype(struct gw_ddp_param *params, size_t *count)
+static void change_dtype(struct gw_ddp_param *params, struct gw_ddp_options *options)
 {
     params[3].dtype = GW_DTYPE_F32;
 }
 
-static void change_name(struct gw_ddp_param *params, size_t *count)
+static void change_name(struct gw_ddp_param *params, struct gw_ddp_options *options)
 {
     params[0].name = "other";
 }
 
-static void change_fewer(struct gw_ddp_param *params, size_t *count)
+static void change_fewer(struct gw_ddp_param *params, struct gw_ddp_options *options)
 {
-    *count = 3;
+    options->params_count = 3;
+}
+
+static void change_buckets(struct gw_ddp_param *params, struct gw_ddp_options *options)
+{
+    options->bucket_bytes = 500;
+}
+
+static void change_broadcast(struct gw_ddp_param *params, struct gw_ddp_options *options)
+{
+    options->no_broadcast = true;
 }
 
 static int rank_disagree(struct world_rank *self)
@@ -273,7 +283,7 @@ static int rank_disagree(struct world_rank *self)
     params_init(params);
     struct gw_ddp_options options = options_of(self, params);
     if (self->rank == 2)
-        change->apply(params, &options.params_count);
+        change->apply(params, &options);
     RANK_CHECK_RC(gw_ddp_open(&options, &ddp, &error), GW_EMISMATCH);
     if (strcmp(error.text, change->text) != 0)
         (void)fprintf(stderr, "%s\n", error.text);
@@ -282,7 +292,7 @@ static int rank_disagree(struct world_rank *self)
     return 0;
 }
 
-static void ddp_error_names_the_parameter_that_differs(void **state)
+static void ddp_error_names_what_differs_between_ranks(void **state)
 {
     static const struct change changes[] = {
         {change_shape, "ranks disagree on parameter 1: rank 0 has \"lstm.w\" f32 [20, 10], "
@@ -293,6 +303,10 @@ static void ddp_error_names_the_parameter_that_differs(void **state)
                       "rank 2 has \"other\" f32 [3, 10]"},
         {change_fewer, "ranks disagree on parameter 3: rank 0 has \"scale\" f64 [10], "
                        "rank 2 has no such parameter"},
+        {change_buckets, "ranks disagree on the option bucket_bytes of gw_ddp_open: rank 0 has "
+                         "600, rank 2 has 500"},
+        {change_broadcast, "ranks disagree on the option no_broadcast of gw_ddp_open: rank 0 has "
+                           "0, rank 2 has 1"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         struct change change = changes[i];
@@ -333,6 +347,30 @@ static void ddp_refuses_invalid_calls(void **state)
     assert_int_equal(world_run(&world), 0);
 }
 
+/* A mistake of one rank is the error of all ranks, and the communicator stays usable. */
+static int rank_fails_alone(struct world_rank *self)
+{
+    struct gw_ddp_param params[PARAMS];
+    struct gw_ddp *ddp;
+    struct gw_error error;
+    params_init(params);
+    struct gw_ddp_options options = options_of(self, params);
+    if (self->rank == 1)
+        params[4].data = NULL;
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, &error), GW_EINVAL);
+    RANK_CHECK(strcmp(error.text, self->rank == 1
+                                      ? "ddp: parameter 4 (\"dense\") has no data"
+                                      : "rank 1: ddp: parameter 4 (\"dense\") has no data") == 0);
+    RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0);
+    return 0;
+}
+
+static void ddp_open_that_fails_on_one_rank_fails_on_all(void **state)
+{
+    struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_fails_alone};
+    assert_int_equal(world_run(&world), 0);
+}
+
 /* The default limits: the first bucket closes at 1 MiB, later ones at 25 MiB. */
 static int rank_limits(struct world_rank *self)
 {
@@ -368,8 +406,9 @@ int main(void)
         cmocka_unit_test(ddp_reduces_each_bucket_once_it_is_complete),
         cmocka_unit_test(ddp_accumulates_gradients_before_the_reduction),
         cmocka_unit_test(ddp_reduces_partly_used_and_skips_unused_parameters),
-        cmocka_unit_test(ddp_error_names_the_parameter_that_differs),
+        cmocka_unit_test(ddp_error_names_what_differs_between_ranks),
         cmocka_unit_test(ddp_refuses_invalid_calls),
+        cmocka_unit_test(ddp_open_that_fails_on_one_rank_fails_on_all),
         cmocka_unit_test(ddp_closes_buckets_at_their_size_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,212 @@
+/* What a step of training costs on a GPU after the first steps: a host communicator that counts
+ * meetings, and fakes that count calls of CUDA and NCCL. */
+#include "gpu/base/comm_backend.h"
+#include "tests/gpu/fake/fake.h"
+#include "tests/unit/gpu/comm_world.h"
+
+#include <gangway/ddp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+int nccl_upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct gw_comm **comm);
+
+enum { PARAMS = 3, COUNT = 1000, STEPS = 10 };
+
+/* -- A host communicator that counts -------------------------------------------------------------
+ */
+
+static const struct gw_comm_backend *uncounted;
+static unsigned meets; /* meetings and operations of the host communicator */
+
+static int run_counted(struct gw_comm *comm, enum gw_comm_verb verb,
+                       const struct gw_comm_args *args, struct gw_error *error)
+{
+    meets++;
+    return uncounted->run(comm, verb, args, error);
+}
+
+static int meet_counted(struct gw_comm *comm, const struct gw_segment_call *call, int32_t *worst,
+                        struct gw_error *error)
+{
+    meets++;
+    return uncounted->meet(comm, call, worst, error);
+}
+
+/* Makes the rank's communicator one of NCCL, whose meetings are counted. */
+static int upgrade(struct world_rank *self)
+{
+    static struct gw_comm_backend counted;
+    uncounted = self->comm->backend;
+    counted = *uncounted;
+    counted.run = run_counted;
+    counted.meet = meet_counted;
+    self->comm->backend = &counted;
+    return nccl_upgrade(self->comm, self->rank, 60000000000, &self->comm);
+}
+
+/* -- Steps ---------------------------------------------------------------------------------------
+ */
+
+struct cost {
+    unsigned meets, calls[FAKE_CALLS];
+};
+
+static struct cost cost_now(void)
+{
+    struct cost cost = {.meets = meets};
+    for (int i = 0; i < FAKE_CALLS; i++)
+        cost.calls[i] = fake_count((enum fake_call)i);
+    return cost;
+}
+
+static unsigned spent(const struct cost *since, enum fake_call call)
+{
+    return fake_count(call) - since->calls[call];
+}
+
+struct training {
+    struct gw_ddp *ddp;
+    cudaStream_t stream;
+};
+
+static int training_init(struct world_rank *self, struct training *training)
+{
+    struct gw_ddp_param params[PARAMS];
+    struct gw_error error;
+    if (upgrade(self) < 0 ||
+        cudaStreamCreateWithFlags(&training->stream, cudaStreamNonBlocking) != cudaSuccess)
+        return GW_EIO;
+    for (int i = 0; i < PARAMS; i++) {
+        params[i] =
+            (struct gw_ddp_param){.name = "w", .dtype = GW_DTYPE_F32, .dims = 1, .shape = {COUNT}};
+        if (gw_comm_alloc(self->comm, COUNT * sizeof(float), &params[i].data, &error) < 0)
+            return error.code;
+    }
+    const struct gw_ddp_options options =
+        GW_INIT(gw_ddp_options, .comm = self->comm, .params = params, .params_count = PARAMS,
+                .first_bucket_bytes = 1, /* a bucket a parameter */
+                .bucket_bytes = 1, .stream = training->stream);
+    int rc = gw_ddp_open(&options, &training->ddp, &error);
+    if (rc < 0)
+        (void)fprintf(stderr, "%s\n", error.text);
+    return rc;
+}
+
+struct addition {
+    float *gradient;
+    float value;
+};
+
+static void addition_run(void *arg)
+{
+    const struct addition *addition = arg;
+    float *gradient = fake_reach(addition->gradient);
+    for (size_t i = 0; i < COUNT; i++)
+        gradient[i] += addition->value;
+}
+
+static int training_step(const struct training *training, float value)
+{
+    struct gw_ddp *ddp = training->ddp;
+    gw_ddp_zero(ddp);
+    int rc = gw_ddp_begin(ddp, true, NULL);
+    for (size_t i = PARAMS; i-- > 0 && rc == 0;) {
+        struct addition *addition = malloc(sizeof *addition);
+        if (!addition)
+            abort();
+        *addition = (struct addition){gw_ddp_gradient(ddp, i), value};
+        fake_enqueue(training->stream, addition_run, addition);
+        rc = gw_ddp_ready(ddp, i, NULL);
+    }
+    return rc == 0 ? gw_ddp_finish(ddp, NULL) : rc;
+}
+
+static int training_end(struct world_rank *self, struct training *training)
+{
+    float host[COUNT];
+    const float mean = (float)(self->ranks + 1) / 2;
+    for (size_t i = 0; i < PARAMS; i++) {
+        RANK_CHECK(cudaMemcpyAsync(host, gw_ddp_gradient(training->ddp, i), sizeof host,
+                                   cudaMemcpyDefault, training->stream) == cudaSuccess);
+        RANK_CHECK(cudaStreamSynchronize(training->stream) == cudaSuccess);
+        for (size_t k = 0; k < COUNT; k++)
+            RANK_CHECK(host[k] == mean);
+    }
+    gw_ddp_close(training->ddp);
+    RANK_CHECK(cudaStreamDestroy(training->stream) == cudaSuccess);
+    return 0;
+}
+
+static int rank_steps(struct world_rank *self)
+{
+    const bool compares = *(const bool *)self->context;
+    struct training training;
+    if (compares && self->rank == 0) /* rank 0 decides for all */
+        (void)setenv("GANGWAY_COMM_CHECK", "1", 1);
+    RANK_CHECK_RC(training_init(self, &training), 0);
+    RANK_CHECK_RC(training_step(&training, (float)(self->rank + 1)), 0);
+    const struct cost before = cost_now();
+    for (int step = 0; step < STEPS; step++)
+        RANK_CHECK_RC(training_step(&training, (float)(self->rank + 1)), 0);
+    RANK_CHECK(meets - before.meets == (compares ? STEPS * PARAMS : 0));
+    RANK_CHECK(spent(&before, FAKE_SYNC) == 0);
+    RANK_CHECK(spent(&before, FAKE_ALLOC) == 0);
+    RANK_CHECK(spent(&before, FAKE_NCCL) == STEPS * PARAMS);
+    return training_end(self, &training);
+}
+
+static void steady_step_meets_no_rank_and_allocates_nothing(void **state)
+{
+    for (int ranks = 1; ranks <= 3; ranks++)
+        for (int i = 0; i < 2; i++) {
+            bool compares = i > 0;
+            struct world world = {.hooks = &comm_host_hooks,
+                                  .ranks = ranks,
+                                  .function = rank_steps,
+                                  .context = &compares};
+            assert_int_equal(world_run(&world), 0);
+        }
+}
+
+/* A mistake of one rank in gw_ddp_open: all ranks return it, and none waits for another. */
+static int rank_gives_host_memory(struct world_rank *self)
+{
+    static float host[COUNT];
+    struct gw_ddp_param param = {
+        .name = "embed", .dtype = GW_DTYPE_F32, .dims = 1, .shape = {COUNT}, .data = host};
+    struct gw_ddp *ddp;
+    struct gw_error error;
+    void *memory, *stream;
+    RANK_CHECK_RC(upgrade(self), 0);
+    RANK_CHECK_RC(gw_comm_stream(self->comm, &stream, &error), 0);
+    RANK_CHECK_RC(gw_comm_alloc(self->comm, sizeof host, &memory, &error), 0);
+    if (self->rank != 1)
+        param.data = memory;
+    const struct gw_ddp_options options = GW_INIT(
+        gw_ddp_options, .comm = self->comm, .params = &param, .params_count = 1, .stream = stream);
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, &error), GW_EINVAL);
+    RANK_CHECK(strstr(error.text, "parameter 0 (\"embed\") is not in this rank's device memory"));
+    RANK_CHECK(self->rank == 1 || strstr(error.text, "rank 1: ddp"));
+    return 0;
+}
+
+static void host_memory_with_a_stream_is_refused_on_all_ranks(void **state)
+{
+    struct world world = {
+        .hooks = &comm_host_hooks, .ranks = 2, .function = rank_gives_host_memory};
+    assert_int_equal(world_run(&world), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steady_step_meets_no_rank_and_allocates_nothing),
+        cmocka_unit_test(host_memory_with_a_stream_is_refused_on_all_ranks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
