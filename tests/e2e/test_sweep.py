@@ -76,6 +76,16 @@ class Functions(e2e.Case):
         more, _ = trials_of(self.sweep("metric", "again", 8))
         self.assertEqual(len(more), 8)
 
+    def test_sweep_that_the_cluster_has_forgotten_is_not_continued(self):
+        self.up("--slots", "2", "--history", "6")
+        six = self.sweep("metric", "six", 6)
+        self.assertEqual(self.sweep("metric", "six", 6), six)
+        self.sweep("metric", "seven", 7)
+        again = self.sweep("metric", "seven", 7)
+        self.assertIn("GW_ELOST: the cluster has forgotten start 0", again)
+        self.sweep("result", "results", 2)
+        self.assertIn("GW_ELOST: the result of job", self.sweep("result", "results", 2))
+
 
 REPORT = [e2e.BINARY, "report", "step=1", "loss={x}"]
 

@@ -62,11 +62,13 @@ struct gw_sweep_options {
     const char *name;   /* 1 to 64 letters, digits, '_', '-' and '.'; it names the sweep among all
                            that this user's cluster remembers */
     const char *metric; /* the reported metric that the search gets (gw_task_step, `gangway
-                           report`). NULL: the result of the function, a number */
+                           report`). NULL: the result of the function, a number; then only the
+                           program that runs the sweep knows the values of its trials */
     bool attached;      /* true: the trials end with the client, and nothing can be continued. Set
                            it for private clusters */
     uint32_t parallel;  /* trials that run or wait for a slot at the same time; 0: as many as fill
-                           the cluster twice, so that no slot waits for the next trial */
+                           the cluster twice, so that no slot waits for the next trial. At most
+                           10,000 do so in either case; a sweep may have any number of trials */
     const struct gw_function *function;    /* it gets one argument, the dict of params */
     const struct gw_task_options *options; /* of each trial; borrowed; NULL: defaults */
 
@@ -93,14 +95,15 @@ GW_API void gw_sweep_free(struct gw_sweep *sweep);
 
 /* gw_sweep_run runs the sweep until the search is over and all trials have ended. It blocks.
  * GW_EEXIST: another process runs a sweep of this name. GW_EMISMATCH: the cluster remembers a sweep
- * of this name with another space, seed or options. GW_EINVAL: the first trial that succeeded has
- * not reported the metric. GW_ECANCELLED: gw_sweep_stop was called, or `gangway sweep stop`.
- * GW_ECLOSED: the connection has ended; the caller may open another client and call gw_sweep_run
- * again with the same sweep. Unless it returns 0, GW_ECLOSED or GW_EEXIST, the trials that still
- * run are cancelled.
+ * of this name with another space, seed or options. GW_ELOST: the cluster has forgotten a trial of
+ * this name, because its history is shorter, or its result. GW_EINVAL: the first trial that
+ * succeeded has not reported the metric. GW_ECANCELLED: gw_sweep_stop was called, or `gangway sweep
+ * stop`. GW_ECLOSED: the connection has ended; the caller may open another client and call
+ * gw_sweep_run again with the same sweep. Unless it returns 0, GW_ECLOSED or GW_EEXIST, the trials
+ * that still run are cancelled.
  *
  * gw_sweep_load asks the cluster for the trials of the sweep, runs none, and does not wait.
- * GW_ENOENT: the cluster remembers no trial of this name; GW_EMISMATCH: as above.
+ * GW_ENOENT: the cluster remembers no trial of this name; GW_EMISMATCH, GW_ELOST: as above.
  *
  * gw_sweep_stop asks gw_sweep_run to cancel the running trials and to return. Any thread and any
  * signal handler may call it. */

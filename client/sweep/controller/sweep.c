@@ -110,7 +110,6 @@ void gw_sweep_free(struct gw_sweep *sweep)
         return;
     gw_sweep_state_deinit(&sweep->state);
     gw_search_free(sweep->spare);
-    gw_map_deinit(&sweep->sizes);
     free((void *)(uintptr_t)sweep->options.name);
     free((void *)(uintptr_t)sweep->options.metric);
     free((void *)(uintptr_t)sweep->options.definition);
@@ -154,23 +153,24 @@ int gw_sweep_best(const struct gw_sweep *sweep, const struct gw_sweep_trial **tr
 
 /* -- Starting trials --- */
 
-static void put_size(struct gw_sweep *sweep, uint32_t number, const struct gw_sweep_task *task)
+/* Counts what a live trial uses, and keeps its future. */
+static void put_job(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
+                    struct gw_future *future, const struct gw_sweep_task *task)
 {
-    const uint64_t size = (uint64_t)task->slots << 32 | task->gpus;
-    if (gw_map_put(&sweep->sizes, number, size) == 0) {
-        sweep->used_slots += task->slots;
-        sweep->used_gpus += task->gpus;
-    }
+    sweep->futures.items[sweep->futures.count++] = future;
+    trial->future = future;
+    trial->slots = task->slots;
+    trial->gpus = task->gpus;
+    sweep->used_slots += task->slots;
+    sweep->used_gpus += task->gpus;
 }
 
-static void drop_size(struct gw_sweep *sweep, uint32_t number)
+static void drop_job(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial)
 {
-    uint64_t size;
-    if (!gw_map_get(&sweep->sizes, number, &size))
-        return;
-    sweep->used_slots -= size >> 32;
-    sweep->used_gpus -= size & UINT32_MAX;
-    (void)gw_map_remove(&sweep->sizes, number);
+    sweep->used_slots -= trial->slots;
+    sweep->used_gpus -= trial->gpus;
+    trial->slots = trial->gpus = 0;
+    trial->future = NULL;
 }
 
 /* Adds a trial of a function to a graph. */
@@ -192,21 +192,16 @@ static int make_call(struct gw_sweep *sweep, const struct gw_trial *trial, struc
 }
 
 static int submit(struct gw_sweep *sweep, const struct gw_sweep_task *task, struct gw_graph *graph,
-                  uint32_t start, struct gw_error *error)
+                  uint32_t start, struct gw_future **future, struct gw_error *error)
 {
     char key[GW_SWEEP_NAME_MAX + 32];
-    struct gw_future *future = NULL;
     (void)snprintf(key, sizeof key, "sweep/%s/%" PRIu32, sweep->options.name, start);
     const struct gw_submit_options options =
         GW_INIT(gw_submit_options, .name = task->name ? task->name : sweep->options.name,
                 .detached = !sweep->options.attached, .key = sweep->options.attached ? NULL : key);
     if (gw_array_reserve(&sweep->futures, 1) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    int rc = gw_client_submit_many(sweep->client, graph, &options, &task->node, 1, &future, error);
-    if (rc < 0)
-        return rc;
-    sweep->futures.items[sweep->futures.count++] = future;
-    return 0;
+    return gw_client_submit_many(sweep->client, graph, &options, &task->node, 1, future, error);
 }
 
 /* Submits the pending trial. */
@@ -219,6 +214,7 @@ static int submit_pending(struct gw_sweep *sweep, struct gw_error *error)
     struct gw_sweep_task task = {
         .annotations = annotations, .until_step = trial->until, .starts = true};
     struct gw_graph *graph = gw_graph_new();
+    struct gw_future *future = NULL;
     char *params = gw_trial_record_params(trial->shown.trial->params);
     if (definition && sweep->stored && strcmp(definition, sweep->stored) == 0)
         definition = NULL;
@@ -234,18 +230,17 @@ static int submit_pending(struct gw_sweep *sweep, struct gw_error *error)
     else if (rc == 0)
         rc = make_call(sweep, trial->shown.trial, graph, &task, error);
     if (rc == 0)
-        rc = submit(sweep, &task, graph, start, error);
+        rc = submit(sweep, &task, graph, start, &future, error);
     gw_graph_free(graph);
     free(params);
     if (rc < 0)
         return rc;
-    struct gw_future *future = sweep->futures.items[sweep->futures.count - 1];
     sweep->pending = NULL;
     if (definition) {
         free(sweep->stored);
         sweep->stored = strdup(definition);
     }
-    put_size(sweep, trial->shown.trial->number, &task);
+    put_job(sweep, trial, future, &task);
     size_t index;
     rc = gw_sweep_state_started(&sweep->state, trial, gw_future_job(future), gw_clock_wall_ns());
     if (rc == 0)
@@ -255,7 +250,9 @@ static int submit_pending(struct gw_sweep *sweep, struct gw_error *error)
 
 static bool has_room(const struct gw_sweep *sweep)
 {
-    const uint32_t live = sweep->state.live;
+    const size_t live = sweep->state.live.count;
+    if (live >= GW_SWEEP_EVENTS_JOBS_MAX) /* so that their events come in order */
+        return false;
     if (sweep->options.parallel)
         return live < sweep->options.parallel;
     return live == 0 || (sweep->used_slots < 2 * sweep->slots &&
@@ -288,18 +285,13 @@ static int start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *err
 
 /* -- Events --- */
 
-static double result_of(const struct gw_sweep *sweep, uint64_t job)
+static double result_of(struct gw_future *future)
 {
     struct gw_value *value = NULL;
     double result = NAN;
-    for (size_t i = sweep->futures.count; i-- > 0;) {
-        if (gw_future_job(sweep->futures.items[i]) != job)
-            continue;
-        if (gw_future_get(sweep->futures.items[i], 0, &value, NULL) == 0)
-            (void)gw_value_get_f64(value, &result, NULL);
-        gw_value_unref(value);
-        break;
-    }
+    if (future && gw_future_get(future, 0, &value, NULL) == 0)
+        (void)gw_value_get_f64(value, &result, NULL);
+    gw_value_unref(value);
     return result;
 }
 
@@ -308,10 +300,11 @@ static int handle_event(void *arg, const struct gw_sweep_event *event, struct gw
     struct gw_sweep *sweep = arg;
     struct gw_sweep_event copy = *event;
     uint64_t number, cancel;
-    if (event->end && !sweep->options.metric && strcmp(event->end, "done") == 0)
-        copy.value = result_of(sweep, event->job);
     if (event->end && gw_map_get(&sweep->state.jobs, event->job, &number)) {
-        drop_size(sweep, (uint32_t)number);
+        struct gw_sweep_state_trial *trial = sweep->state.trials.items[number];
+        if (!sweep->options.metric && strcmp(event->end, "done") == 0)
+            copy.value = result_of(trial->future);
+        drop_job(sweep, trial);
         sweep->ended++;
     }
     int rc = gw_sweep_state_handle(&sweep->state, &copy, &cancel, error);
@@ -323,13 +316,13 @@ static int handle_event(void *arg, const struct gw_sweep_event *event, struct gw
 static int read_events(struct gw_sweep *sweep, bool *changed, struct gw_error *error)
 {
     const uint64_t seen = sweep->state.seen;
-    uint64_t *jobs = calloc(sweep->state.live + 1, sizeof *jobs);
+    uint64_t *jobs = calloc(sweep->state.live.count + 1, sizeof *jobs);
     struct gw_sweep_state_trial **trial;
     size_t count = 0;
     if (!jobs)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    GW_ARRAY_EACH (&sweep->state.trials, trial)
-        if ((*trial)->live && (*trial)->shown.job)
+    GW_ARRAY_EACH (&sweep->state.live, trial)
+        if ((*trial)->shown.job)
             jobs[count++] = (*trial)->shown.job;
     const int rc =
         gw_sweep_events_read(sweep->client, jobs, count, seen, handle_event, sweep, error);
@@ -410,7 +403,7 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
         if (changed && sweep->options.on_change)
             sweep->options.on_change(sweep, sweep->options.arg);
         changed = false;
-        if (over && sweep->state.live == 0)
+        if (over && sweep->state.live.count == 0)
             return 0;
         rc = wait_for_events(sweep, error);
         if (rc < 0)
@@ -439,8 +432,7 @@ static int watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial, str
         return 0;
     if (rc < 0)
         return rc;
-    sweep->futures.items[sweep->futures.count++] = future;
-    put_size(sweep, trial->shown.trial->number, &task);
+    put_job(sweep, trial, future, &task);
     if (gw_sweep_state_cancels(trial))
         (void)gw_job_cancel(sweep->client, trial->shown.job, false, NULL);
     rc = gw_completions_add(sweep->completions, future, &index);
@@ -471,21 +463,22 @@ static int begin(struct gw_sweep *sweep, struct gw_client *client, struct gw_err
         rc = load(sweep, client, error);
     if (rc == 0)
         rc = look_at_cluster(sweep, error);
-    GW_ARRAY_EACH (&sweep->state.trials, trial)
-        if (rc == 0 && (*trial)->live && *trial != sweep->pending)
+    GW_ARRAY_EACH (&sweep->state.live, trial)
+        if (rc == 0 && *trial != sweep->pending)
             rc = watch(sweep, *trial, error);
     return rc;
 }
 
 static void end(struct gw_sweep *sweep)
 {
+    struct gw_sweep_state_trial **trial;
     struct gw_future **future;
     gw_completions_free(sweep->completions);
     GW_ARRAY_EACH (&sweep->futures, future)
         gw_future_release(*future);
     gw_array_deinit(&sweep->futures);
-    gw_map_deinit(&sweep->sizes);
-    sweep->used_slots = sweep->used_gpus = 0;
+    GW_ARRAY_EACH (&sweep->state.live, trial)
+        drop_job(sweep, *trial);
     sweep->completions = NULL;
     sweep->client = NULL;
 }
@@ -496,15 +489,14 @@ static void cancel_all(struct gw_sweep *sweep)
     const uint64_t deadline_ns = gw_clock_now_ns() + CANCEL_WAIT_S * GW_NS_PER_S;
     struct gw_sweep_state_trial **trial;
     bool changed = false;
-    GW_ARRAY_EACH (&sweep->state.trials, trial)
-        if ((*trial)->live && (*trial)->shown.job)
+    GW_ARRAY_EACH (&sweep->state.live, trial)
+        if ((*trial)->shown.job)
             (void)gw_job_cancel(sweep->client, (*trial)->shown.job, false, NULL);
     if (sweep->pending) { /* it was never submitted, so it has no end */
-        sweep->pending->live = false;
+        gw_sweep_state_withdraw(&sweep->state, sweep->pending);
         sweep->pending = NULL;
-        sweep->state.live--;
     }
-    while (sweep->state.live && gw_clock_now_ns() < deadline_ns &&
+    while (sweep->state.live.count && gw_clock_now_ns() < deadline_ns &&
            read_events(sweep, &changed, NULL) == 0 && wait_for_events(sweep, NULL) == 0)
         ;
 }

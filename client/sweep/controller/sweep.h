@@ -26,7 +26,6 @@ struct gw_sweep {
     uint64_t pending_seen;
     uint64_t slots, gpus;           /* of the cluster */
     uint64_t used_slots, used_gpus; /* of the live trials */
-    struct gw_map sizes;            /* trial -> its slots << 32 | its GPUs, while it is live */
     uint64_t asked_ns;              /* when slots and stop requests were last asked for */
     uint64_t returned, ended;       /* futures that have ended, and ends that were handled */
 };

@@ -4,8 +4,6 @@
 #include <gangway/gangway.h>
 #include <math.h>
 
-enum { JOBS_ASKED_MAX = 10000 }; /* for each query "metrics" */
-
 static struct gw_value *events_arguments(const uint64_t *jobs, size_t count, uint64_t after)
 {
     struct gw_value *arguments = gw_dict(), *list = gw_list();
@@ -71,8 +69,9 @@ int gw_sweep_events_read(struct gw_client *client, const uint64_t *jobs, size_t 
                          uint64_t after, gw_sweep_events_handler *handle, void *arg,
                          struct gw_error *error)
 {
-    for (size_t first = 0; first < count; first += JOBS_ASKED_MAX) {
-        const size_t some = count - first < JOBS_ASKED_MAX ? count - first : JOBS_ASKED_MAX;
+    for (size_t first = 0; first < count; first += GW_SWEEP_EVENTS_JOBS_MAX) {
+        const size_t some =
+            count - first < GW_SWEEP_EVENTS_JOBS_MAX ? count - first : GW_SWEEP_EVENTS_JOBS_MAX;
         struct gw_value *rows = NULL;
         int rc = ask_events(client, jobs + first, some, after, &rows, error);
         for (size_t i = 0; i < gw_value_count(rows) && rc == 0; i++) {

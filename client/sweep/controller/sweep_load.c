@@ -25,7 +25,8 @@ struct start {
 
 struct memory {
     GW_ARRAY(struct start) starts;
-    GW_ARRAY(struct gw_sweep_event) events; /* their texts are owned */
+    GW_ARRAY(struct gw_sweep_event) events; /* up to number `last`; their texts are owned */
+    uint64_t last;
 };
 
 static void forget(struct memory *memory)
@@ -93,6 +94,8 @@ static int note_event(void *arg, const struct gw_sweep_event *event, struct gw_e
 {
     struct memory *memory = arg;
     struct gw_sweep_event copy = *event;
+    if (event->seq > memory->last)
+        return 0;
     copy.name = strdup(event->name);
     copy.text = strdup(event->text);
     copy.end = event->end ? strdup(event->end) : NULL;
@@ -108,15 +111,30 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int note_number(void *arg, const struct gw_sweep_event *event, struct gw_error *error)
+{
+    uint64_t *last = arg;
+    *last = event->seq > *last ? event->seq : *last;
+    return 0;
+}
+
+/* Reads all events, in their order. Several queries show several moments: then only the events are
+ * taken that a first round could show, because the second round misses none of these. */
 static int read_all_events(struct gw_client *client, struct memory *memory, struct gw_error *error)
 {
-    uint64_t *jobs = calloc(memory->starts.count + 1, sizeof *jobs);
+    const size_t count = memory->starts.count;
+    uint64_t *jobs = calloc(count + 1, sizeof *jobs);
+    int rc = 0;
     if (!jobs)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    for (size_t i = 0; i < memory->starts.count; i++)
+    for (size_t i = 0; i < count; i++)
         jobs[i] = memory->starts.items[i].job;
-    const int rc =
-        gw_sweep_events_read(client, jobs, memory->starts.count, 0, note_event, memory, error);
+    if (count > GW_SWEEP_EVENTS_JOBS_MAX) {
+        memory->last = 0;
+        rc = gw_sweep_events_read(client, jobs, count, 0, note_number, &memory->last, error);
+    }
+    if (rc == 0)
+        rc = gw_sweep_events_read(client, jobs, count, 0, note_event, memory, error);
     free(jobs);
     if (memory->events.count > 1)
         qsort(memory->events.items, memory->events.count, sizeof *memory->events.items, by_number);
@@ -125,18 +143,26 @@ static int read_all_events(struct gw_client *client, struct memory *memory, stru
 
 /* -- Repeating --- */
 
-/* The value of a trial whose metric is its result. */
-static double fetch_result(struct gw_client *client, uint64_t job)
+/* Fetches the value of a trial whose metric is its result. */
+static int fetch_result(const struct gw_sweep *sweep, uint64_t job, double *result,
+                        struct gw_error *error)
 {
     struct gw_future *future = NULL;
     struct gw_value *value = NULL;
-    double result = NAN;
-    if (gw_client_task(client, job, 0, &future, NULL) == 0 &&
-        gw_future_get(future, 0, &value, NULL) == 0)
-        (void)gw_value_get_f64(value, &result, NULL);
+    int rc = gw_client_task(sweep->client, job, 0, &future, error);
+    if (rc == GW_ENOENT)
+        return gw_error_set(error, GW_ELOST,
+                            "the result of job %" PRIu64 " was released when the program ended "
+                            "that ran the sweep %s: use another name, and let trials report a "
+                            "metric if the sweep is to be continued",
+                            job, sweep->options.name);
+    if (rc == 0)
+        rc = gw_future_get(future, 0, &value, error);
+    if (rc == 0)
+        (void)gw_value_get_f64(value, result, NULL);
     gw_value_unref(value);
     gw_future_release(future);
-    return result;
+    return rc;
 }
 
 /* Handles the events up to number `last`, from *at on. */
@@ -148,8 +174,9 @@ static int repeat_events(struct gw_sweep *sweep, const struct memory *memory, si
     for (; *at < memory->events.count && memory->events.items[*at].seq <= last && rc == 0; ++*at) {
         struct gw_sweep_event event = memory->events.items[*at];
         if (event.end && !sweep->options.metric && strcmp(event.end, "done") == 0)
-            event.value = fetch_result(sweep->client, event.job);
-        rc = gw_sweep_state_handle(&sweep->state, &event, &cancel, error);
+            rc = fetch_result(sweep, event.job, &event.value, error);
+        if (rc == 0)
+            rc = gw_sweep_state_handle(&sweep->state, &event, &cancel, error);
     }
     return rc;
 }
@@ -191,9 +218,12 @@ static int repeat(struct gw_sweep *sweep, const struct memory *memory, struct gw
     for (size_t i = 0; i < memory->starts.count && rc == 0; i++) {
         const struct start *start = &memory->starts.items[i];
         if (start->record.start != i)
-            return gw_error_set(error, GW_ELOST,
-                                "the cluster has forgotten start %zu of sweep %s: use another name",
-                                i, sweep->options.name);
+            return gw_error_set(
+                error, GW_ELOST,
+                "the cluster has forgotten start %zu of sweep %s: use another name. "
+                "Its history has the last jobs that have ended, see --history of "
+                "`gangway up`",
+                i, sweep->options.name);
         rc = repeat_events(sweep, memory, &at, start->record.seen, error);
         if (rc == 0)
             rc = repeat_start(sweep, start, error);
@@ -207,7 +237,7 @@ static int repeat(struct gw_sweep *sweep, const struct memory *memory, struct gw
 
 int gw_sweep_load_state(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
 {
-    struct memory memory = {0};
+    struct memory memory = {.last = UINT64_MAX};
     sweep->client = client;
     int rc = read_starts(sweep, &memory, error);
     if (rc == 0)

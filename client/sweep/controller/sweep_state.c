@@ -21,6 +21,7 @@ void gw_sweep_state_deinit(struct gw_sweep_state *state)
         free(*trial);
     }
     gw_array_deinit(&state->trials);
+    gw_array_deinit(&state->live);
     gw_map_deinit(&state->jobs);
     gw_search_free(state->search);
     *state = (struct gw_sweep_state){0};
@@ -32,6 +33,8 @@ void gw_sweep_state_deinit(struct gw_sweep_state *state)
 static struct gw_sweep_state_trial *find_again(const struct gw_sweep_state *state)
 {
     struct gw_sweep_state_trial **trial;
+    if (state->again == 0)
+        return NULL;
     GW_ARRAY_EACH (&state->trials, trial)
         if ((*trial)->again)
             return *trial;
@@ -67,6 +70,8 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
     const struct gw_trial *asked = NULL;
     struct gw_sweep_state_trial *spare = NULL, *found = find_again(state);
     *trial = NULL;
+    if (gw_array_reserve(&state->live, 1) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
     if (!found) {
         int rc = reserve(state, &spare);
         if (rc < 0)
@@ -78,14 +83,16 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
         }
         found = take(state, asked, spare);
     }
+    state->again -= found->again;
     found->again = found->cancelled = false;
     found->fate = GW_FATE_OPEN;
     found->until = found->shown.trial->until ? found->shown.trial->until : state->max_steps;
     found->live = true;
+    found->live_at = state->live.count;
+    state->live.items[state->live.count++] = found;
     found->shown.job = 0;
     found->shown.ended_ns = 0;
     state->starts++;
-    state->live++;
     *trial = found;
     return 0;
 }
@@ -102,6 +109,14 @@ int gw_sweep_state_started(struct gw_sweep_state *state, struct gw_sweep_state_t
     return 0;
 }
 
+void gw_sweep_state_withdraw(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial)
+{
+    struct gw_sweep_state_trial *last = state->live.items[--state->live.count];
+    last->live_at = trial->live_at;
+    state->live.items[trial->live_at] = last;
+    trial->live = false;
+}
+
 int gw_sweep_state_reopen(struct gw_sweep_state *state, uint32_t number, struct gw_error *error)
 {
     struct gw_sweep_state_trial *trial =
@@ -109,6 +124,7 @@ int gw_sweep_state_reopen(struct gw_sweep_state *state, uint32_t number, struct 
     if (!trial || !trial->cancelled)
         return 0;
     trial->again = true;
+    state->again++;
     trial->cancelled = false;
     free(trial->text);
     trial->text = NULL;
@@ -186,11 +202,11 @@ static int handle_end(struct gw_sweep_state *state, struct gw_sweep_state_trial 
     const double value = state->metric ? NAN : event->value;
     char missing[160];
     int rc = 0;
-    trial->live = false;
+    gw_sweep_state_withdraw(state, trial);
     trial->shown.ended_ns = event->wall_ns;
-    state->live--;
     if (trial->fate == GW_FATE_COPY) {
         trial->again = true;
+        state->again++;
         return 0;
     }
     trial->cancelled = end == GW_TRIAL_FAILED && strcmp(event->end, "cancelled") == 0;

@@ -23,9 +23,14 @@ struct gw_sweep_state_trial {
     enum gw_trial_fate fate;
     uint64_t until; /* its step of pause or end; 0: none */
     bool live;      /* started, and its job has not ended */
+    size_t live_at; /* where state->live has it, while it is live */
     bool again;     /* ended in order to start again */
     bool cancelled; /* its job was cancelled although it was to go on */
     bool reported;  /* any value of the metric */
+
+    /* Of the caller, who clears them when the trial ends. */
+    struct gw_future *future; /* of its job, borrowed; NULL: none */
+    uint32_t slots, gpus;
 };
 
 struct gw_sweep_state {
@@ -33,12 +38,14 @@ struct gw_sweep_state {
     const char *metric;       /* borrowed; NULL: results are the values */
     uint64_t max_steps;
     GW_ARRAY(struct gw_sweep_state_trial *) trials;
-    struct gw_map jobs;    /* job -> number of its trial, while the job is the trial's latest */
-    uint64_t seen;         /* number of the last event handled */
-    uint32_t starts, live; /* starts so far; trials that are live */
-    uint32_t reported;     /* trials that have reported the metric */
-    uint32_t silent;       /* number of the first trial that succeeded without a report, UINT32_MAX:
-                              none has */
+    GW_ARRAY(struct gw_sweep_state_trial *) live; /* those that are live, in no order */
+    struct gw_map jobs; /* job -> number of its trial, while the job is the trial's latest */
+    uint64_t seen;      /* number of the last event handled */
+    uint32_t starts;    /* so far */
+    uint32_t again;     /* trials that are to start again */
+    uint32_t reported;  /* trials that have reported the metric */
+    uint32_t silent;    /* number of the first trial that succeeded without a report, UINT32_MAX:
+                           none has */
 };
 
 /* gw_sweep_state_init takes the search over. gw_sweep_state_deinit frees it. */
@@ -52,6 +59,9 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
                          struct gw_sweep_state_trial **trial, struct gw_error *error);
 int gw_sweep_state_started(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial,
                            uint64_t job, uint64_t wall_ns);
+
+/* gw_sweep_state_withdraw ends a trial that was started, but never submitted. */
+void gw_sweep_state_withdraw(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial);
 
 /* gw_sweep_state_reopen lets a trial start again whose job was cancelled, with the same params. It
  * does nothing for other trials. */

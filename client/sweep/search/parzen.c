@@ -104,6 +104,9 @@ static int set_sigmas(struct gw_parzen *parzen)
 {
     const size_t count = parzen->count - 1;
     const double range = parzen->high - parzen->low;
+    /* Optuna 5.0.0 (_tpe/parzen_estimator.py, consider_magic_clip) divides by min(100, n + 2), n
+     * observations. Here a kernel may be half as wide, because that lowers the regret on all 10
+     * functions (tests/bench/NOTES.md, "Search"). Both agree from n = 98 on. */
     const double narrowest = range / fmin(100, 2 * (2. + (double)count));
     parzen->sigmas[count] = range;
     struct place *places = malloc(parzen->count * sizeof *places);

@@ -274,11 +274,7 @@ static int check_limits(const struct gw_search *search, uint64_t elapsed_ns, str
 /* Whether a report of a running trial can promote one. */
 static bool may_promote(const struct gw_search *search)
 {
-    for (size_t i = 0; search->options.pruner == GW_PRUNE_ASHA_PROMOTE && i < search->trials.count;
-         i++)
-        if (search->trials.items[i]->shown.state == GW_TRIAL_RUNNING)
-            return true;
-    return false;
+    return search->options.pruner == GW_PRUNE_ASHA_PROMOTE && search->running > 0;
 }
 
 static int check_trials(const struct gw_search *search, struct gw_error *error)
@@ -317,6 +313,7 @@ static int add_trial(struct gw_search *search, struct gw_search_trial **made,
     trial->loss = INFINITY;
     gw_asha_begin(search, trial);
     search->trials.items[search->trials.count++] = trial;
+    search->running++;
     *made = trial;
     return 0;
 }
@@ -326,6 +323,7 @@ static int resume(struct gw_search *search, struct gw_search_trial *paused,
                   const struct gw_trial **trial)
 {
     unrank_trial(search, paused);
+    search->running++;
     paused->shown.state = GW_TRIAL_RUNNING;
     paused->answer = GW_DECISION_CONTINUE; /* also if it reports its last step again */
     *trial = &paused->shown;
@@ -452,6 +450,7 @@ int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state
     if (state == GW_TRIAL_DONE && isnan(trial->shown.value))
         state = GW_TRIAL_FAILED;
     trial->shown.state = state;
+    search->running--;
     if (state != GW_TRIAL_FAILED) {
         trial->loss = to_loss(search, trial->shown.value);
         rank_trial(search, trial);
@@ -470,6 +469,7 @@ int gw_search_reopen(struct gw_search *search, uint32_t number, struct gw_error 
         return gw_error_set(error, GW_EINVAL, "trial %u has not failed", number);
     trial->shown.state = GW_TRIAL_RUNNING;
     trial->answer = GW_DECISION_CONTINUE;
+    search->running++;
     search->failures--;
     search->unimproved -= search->unimproved > 0;
     return 0;

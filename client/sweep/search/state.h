@@ -47,6 +47,7 @@ struct gw_search {
     GW_ARRAY(struct gw_search_trial *) ranked;
     GW_ARRAY(struct gw_asha_rung) rungs;
     uint32_t best;       /* number of the best trial, UINT32_MAX if none */
+    uint32_t running;    /* trials that are running */
     uint32_t failures;   /* trials that have failed */
     uint32_t unimproved; /* trials that have ended since the best one has */
 };

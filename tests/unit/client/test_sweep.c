@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/cli/sweep/trial_folder.h"
@@ -76,7 +77,7 @@ static void the_last_report_is_the_value_of_a_trial(void **state)
     assert_true(a->shown.trial->value == 0.5);
     assert_int_equal(b->shown.trial->state, GW_TRIAL_FAILED);
     assert_string_equal(b->shown.text, "failed");
-    assert_int_equal(sweep.live, 0);
+    assert_int_equal(sweep.live.count, 0);
     assert_int_equal(sweep.seen, 5);
     gw_sweep_state_deinit(&sweep);
 }
@@ -262,6 +263,27 @@ static void a_record_that_is_too_long_is_refused(void **state)
     fail();
 }
 
+/* Trials that end one after another; returns the processor time that they took. */
+static clock_t run_trials(uint32_t count)
+{
+    const clock_t begin = clock();
+    struct gw_sweep_state sweep = make_state(GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM), NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        start(&sweep, i + 1);
+        end_with(&sweep, i + 1, "done", i);
+    }
+    assert_int_equal(sweep.trials.count, count);
+    assert_int_equal(sweep.live.count, 0);
+    gw_sweep_state_deinit(&sweep);
+    return clock() - begin;
+}
+
+static void the_cost_of_a_trial_does_not_grow_with_their_number(void **state)
+{
+    const clock_t few = run_trials(2000), many = run_trials(80000);
+    assert_true(many < 40 * 5 * few);
+}
+
 static void a_number_has_the_digits_that_it_needs(void **state)
 {
     (void)state;
@@ -371,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_copied_trial_starts_again_with_other_params),
         cmocka_unit_test(a_record_is_read_as_it_was_written),
         cmocka_unit_test(a_record_that_is_too_long_is_refused),
+        cmocka_unit_test(the_cost_of_a_trial_does_not_grow_with_their_number),
         cmocka_unit_test(a_number_has_the_digits_that_it_needs),
         cmocka_unit_test(the_folder_of_a_copy_has_the_files_of_its_source),
         cmocka_unit_test(words_get_the_parameters_of_their_trial),
