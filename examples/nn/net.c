@@ -1,0 +1,384 @@
+/* Networks: adding layers, and the two passes. A layer's inputs always have lower numbers, so the
+ * order of the numbers is one in which everything can be computed. */
+#include "examples/nn/net.h"
+
+#include "examples/nn/layer.h"
+
+#include <gangway/rng.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE_MAX_OF_SAMPLE = 1 << 26 };
+
+/* -- Adding layers ----------------------------------------------------------------------------- */
+
+struct nn_net *nn_net_new(struct nn_shape input)
+{
+    struct nn_net *net = calloc(1, sizeof *net);
+    if (net)
+        net->layers = calloc(1, sizeof *net->layers);
+    if (!net || !net->layers) {
+        free(net);
+        return NULL;
+    }
+    net->layers[0].shape = input;
+    net->layers_count = net->ranks = 1;
+    if (input.channels < 1 || input.height < 1 || input.width < 1)
+        net->rc = gw_error_set(&net->error, GW_EINVAL, "an input of %d x %d x %d has no number",
+                               input.channels, input.height, input.width);
+    return net;
+}
+
+void nn_net_free(struct nn_net *net)
+{
+    if (!net)
+        return;
+    for (int i = 0; i < net->layers_count; i++) {
+        struct nn_layer *layer = &net->layers[i];
+        if (layer->kind) /* the input is the caller's */
+            free(layer->value);
+        free(layer->gradient);
+        free(layer->moments);
+        free(layer->places);
+    }
+    free(net->layers);
+    free(net->tensors);
+    free(net->statistics);
+    free(net->columns);
+    free(net->sums);
+    free(net);
+}
+
+static int fail(struct nn_net *net, int rc, const struct nn_kind *kind, const char *why)
+{
+    if (net->rc == 0)
+        net->rc =
+            gw_error_set(&net->error, rc, "layer %d (%s): %s", net->layers_count, kind->name, why);
+    return -1;
+}
+
+/* Adds a layer whose inputs are there; returns its number, or -1. */
+static int add(struct nn_net *net, struct nn_layer layer)
+{
+    for (int i = 0; i < layer.inputs_count; i++)
+        if (layer.inputs[i] < 0 || layer.inputs[i] >= net->layers_count)
+            return fail(net, GW_EINVAL, layer.kind, "its input is no layer");
+    if (layer.shape.channels < 1 || layer.shape.height < 1 || layer.shape.width < 1 ||
+        nn_shape_size(layer.shape) > SIZE_MAX_OF_SAMPLE)
+        return fail(net, GW_EINVAL, layer.kind, "its output would have no number, or too many");
+    struct nn_layer *layers =
+        realloc(net->layers, (size_t)(net->layers_count + 1) * sizeof *layers);
+    if (!layers)
+        return fail(net, GW_ENOMEM, layer.kind, "out of memory");
+    net->layers = layers;
+    layers[net->layers_count] = layer;
+    return net->layers_count++;
+}
+
+/* Adds a tensor to the newest layer. */
+static int add_tensor(struct nn_net *net, const char *name, struct nn_tensor tensor)
+{
+    struct nn_tensor *tensors =
+        realloc(net->tensors, (net->tensors_count + 1) * sizeof *net->tensors);
+    struct nn_layer *layer = &net->layers[net->layers_count - 1];
+    if (!tensors)
+        return fail(net, GW_ENOMEM, layer->kind, "out of memory");
+    net->tensors = tensors;
+    tensor.count = 1;
+    for (int i = 0; i < tensor.dims; i++)
+        tensor.count *= tensor.shape[i];
+    tensor.offset = net->parameters_count;
+    (void)snprintf(tensor.name, sizeof tensor.name, "layer%d.%s", net->layers_count - 1, name);
+    net->parameters_count += tensor.count;
+    layer->tensors[layer->tensors_count++] = net->tensors_count;
+    tensors[net->tensors_count++] = tensor;
+    return 0;
+}
+
+struct nn_shape nn_net_shape(const struct nn_net *net, int layer)
+{
+    const struct nn_shape none = {0};
+    return layer >= 0 && layer < net->layers_count ? net->layers[layer].shape : none;
+}
+
+/* A weight for so many inputs an output, and a bias. */
+static int add_weight(struct nn_net *net, int layer, struct nn_tensor weight)
+{
+    if (layer < 0 || add_tensor(net, "weight", weight) < 0)
+        return -1;
+    const struct nn_tensor bias = {.dims = 1, .shape = {weight.shape[0]}, .no_decay = true};
+    return add_tensor(net, "bias", bias) < 0 ? -1 : layer;
+}
+
+int nn_convolution(struct nn_net *net, int input, int channels, int kernel, int stride)
+{
+    const struct nn_shape from = nn_net_shape(net, input);
+    if (kernel < 1 || kernel % 2 == 0 || stride < 1 || channels < 1 || kernel > 255)
+        return fail(net, GW_EINVAL, &nn_kind_convolution,
+                    "the size of the kernel must be odd and below 256, the stride 1 or more");
+    const int layer = add(net, (struct nn_layer){.kind = &nn_kind_convolution,
+                                                 .inputs = {input},
+                                                 .inputs_count = 1,
+                                                 .shape = {channels, (from.height - 1) / stride + 1,
+                                                           (from.width - 1) / stride + 1},
+                                                 .kernel = kernel,
+                                                 .stride = stride});
+    if (layer < 0)
+        return layer;
+    const size_t columns =
+        (size_t)from.channels * (size_t)(kernel * kernel) * nn_shape_area(net->layers[layer].shape);
+    if (columns > net->columns_count)
+        net->columns_count = columns;
+    return add_weight(net, layer,
+                      (struct nn_tensor){.dims = 4,
+                                         .shape = {(size_t)channels, (size_t)from.channels,
+                                                   (size_t)kernel, (size_t)kernel}});
+}
+
+int nn_dense(struct nn_net *net, int input, int outputs)
+{
+    const struct nn_shape from = nn_net_shape(net, input);
+    const int layer = add(net, (struct nn_layer){.kind = &nn_kind_dense,
+                                                 .inputs = {input},
+                                                 .inputs_count = 1,
+                                                 .shape = {outputs, 1, 1}});
+    return add_weight(
+        net, layer, (struct nn_tensor){.dims = 2, .shape = {(size_t)outputs, nn_shape_size(from)}});
+}
+
+int nn_batch_norm(struct nn_net *net, int input)
+{
+    const struct nn_shape shape = nn_net_shape(net, input);
+    const int layer = add(net, (struct nn_layer){.kind = &nn_kind_batch_norm,
+                                                 .inputs = {input},
+                                                 .inputs_count = 1,
+                                                 .shape = shape,
+                                                 .statistics = net->statistics_count});
+    const struct nn_tensor tensor = {
+        .dims = 1, .shape = {(size_t)shape.channels}, .no_decay = true};
+    if (layer < 0 || add_tensor(net, "scale", tensor) < 0 || add_tensor(net, "shift", tensor) < 0)
+        return -1;
+    net->statistics_count += 2 * (size_t)shape.channels;
+    return layer;
+}
+
+static int add_plain(struct nn_net *net, const struct nn_kind *kind, int input,
+                     struct nn_shape shape, int kernel)
+{
+    return add(
+        net,
+        (struct nn_layer){
+            .kind = kind, .inputs = {input}, .inputs_count = 1, .shape = shape, .kernel = kernel});
+}
+
+int nn_relu(struct nn_net *net, int input)
+{
+    return add_plain(net, &nn_kind_relu, input, nn_net_shape(net, input), 0);
+}
+
+int nn_max_pool(struct nn_net *net, int input, int size)
+{
+    const struct nn_shape from = nn_net_shape(net, input);
+    if (size < 1)
+        return fail(net, GW_EINVAL, &nn_kind_max_pool, "a square has a side of 1 or more");
+    return add_plain(net, &nn_kind_max_pool, input,
+                     (struct nn_shape){from.channels, from.height / size, from.width / size}, size);
+}
+
+int nn_average(struct nn_net *net, int input)
+{
+    const struct nn_shape from = nn_net_shape(net, input);
+    return add_plain(net, &nn_kind_average, input, (struct nn_shape){from.channels, 1, 1}, 0);
+}
+
+int nn_add(struct nn_net *net, int first, int second)
+{
+    const struct nn_shape a = nn_net_shape(net, first), b = nn_net_shape(net, second);
+    if (a.channels != b.channels || a.height != b.height || a.width != b.width)
+        return fail(net, GW_EINVAL, &nn_kind_add, "its inputs have different shapes");
+    return add(net,
+               (struct nn_layer){
+                   .kind = &nn_kind_add, .inputs = {first, second}, .inputs_count = 2, .shape = a});
+}
+
+/* -- Making room ------------------------------------------------------------------------------- */
+
+static int allocate(struct nn_layer *layer, size_t samples)
+{
+    const size_t count = samples * nn_shape_size(layer->shape);
+    layer->value = malloc(count * sizeof *layer->value);
+    layer->gradient = malloc(count * sizeof *layer->gradient);
+    if (layer->kind == &nn_kind_batch_norm)
+        layer->moments = calloc(2 * (size_t)layer->shape.channels, sizeof *layer->moments);
+    if (layer->kind == &nn_kind_max_pool)
+        layer->places = calloc(count, sizeof *layer->places);
+    return !layer->value || !layer->gradient ||
+                   (layer->kind == &nn_kind_batch_norm && !layer->moments) ||
+                   (layer->kind == &nn_kind_max_pool && !layer->places)
+               ? GW_ENOMEM
+               : 0;
+}
+
+/* Running means are 0, running variances 1. */
+static void reset_statistics(struct nn_net *net)
+{
+    for (int i = 1; i < net->layers_count; i++) {
+        const struct nn_layer *layer = &net->layers[i];
+        if (layer->kind == &nn_kind_batch_norm)
+            for (int c = 0; c < layer->shape.channels; c++)
+                net->statistics[layer->statistics + (size_t)(layer->shape.channels + c)] = 1;
+    }
+}
+
+int nn_net_prepare(struct nn_net *net, size_t samples, struct gw_error *error)
+{
+    int rc = net->rc;
+    if (rc < 0)
+        return gw_error_set(error, rc, "%s", net->error.text);
+    if (samples < 1 || samples > UINT32_MAX || net->layers_count < 2)
+        return gw_error_set(error, GW_EINVAL, "a network needs a layer and batches of a sample");
+    size_t channels = 1;
+    for (int i = 1; i < net->layers_count && rc == 0; i++) {
+        rc = allocate(&net->layers[i], samples);
+        if (channels < (size_t)net->layers[i].shape.channels)
+            channels = (size_t)net->layers[i].shape.channels;
+    }
+    net->samples_max = samples;
+    net->columns = malloc((net->columns_count + 1) * sizeof *net->columns);
+    net->statistics = calloc(net->statistics_count + 1, sizeof *net->statistics);
+    net->sums = calloc(2 * channels, sizeof *net->sums);
+    if (rc < 0 || !net->columns || !net->statistics || !net->sums)
+        return gw_error_set(error, GW_ENOMEM, "no memory for batches of %zu samples", samples);
+    reset_statistics(net);
+    openblas_set_num_threads(1);
+    return 0;
+}
+
+/* -- Parameters -------------------------------------------------------------------------------- */
+
+size_t nn_net_tensors(const struct nn_net *net)
+{
+    return net->tensors_count;
+}
+
+const struct nn_tensor *nn_net_tensor(const struct nn_net *net, size_t i)
+{
+    return &net->tensors[i];
+}
+
+size_t nn_net_parameters(const struct nn_net *net)
+{
+    return net->parameters_count;
+}
+
+nn_real *nn_net_statistics(struct nn_net *net, size_t *count)
+{
+    *count = net->statistics_count;
+    return net->statistics;
+}
+
+void nn_net_randomise(const struct nn_net *net, uint64_t seed, nn_real *parameters)
+{
+    struct gw_rng rng;
+    gw_rng_init(&rng, seed);
+    for (int i = 1; i < net->layers_count; i++) {
+        const struct nn_layer *layer = &net->layers[i];
+        for (int t = 0; t < layer->tensors_count; t++) {
+            const struct nn_tensor *tensor = &net->tensors[layer->tensors[t]];
+            const struct nn_tensor *weight = &net->tensors[layer->tensors[0]];
+            const double bound = sqrt((double)weight->shape[0] / (double)weight->count);
+            for (size_t n = 0; n < tensor->count; n++)
+                parameters[tensor->offset + n] =
+                    layer->kind == &nn_kind_batch_norm
+                        ? (nn_real)(t == 0)
+                        : (nn_real)(bound * (2 * gw_rng_uniform(&rng) - 1));
+        }
+    }
+}
+
+/* -- Passes ------------------------------------------------------------------------------------ */
+
+void nn_net_synchronise(struct nn_net *net, nn_sum_over_ranks *sum, int ranks, void *user)
+{
+    net->sum = sum;
+    net->ranks = sum ? ranks : 1;
+    net->user = user;
+}
+
+int nn_net_forward(struct nn_net *net, const nn_real *parameters, const nn_real *input,
+                   size_t samples, bool training, const nn_real **output, struct gw_error *error)
+{
+    struct nn_pass pass = {.net = net,
+                           .parameters = parameters,
+                           .samples = samples,
+                           .training = training,
+                           .error = error};
+    if (samples < 1 || samples > net->samples_max)
+        return gw_error_set(error, GW_EINVAL,
+                            "a batch of %zu samples: this network has room for %zu", samples,
+                            net->samples_max);
+    net->layers[0].value = (nn_real *)(uintptr_t)input;
+    for (int i = 1; i < net->layers_count; i++) {
+        const int rc = net->layers[i].kind->forward(&pass, &net->layers[i]);
+        if (rc < 0)
+            return rc;
+    }
+    net->batch = samples;
+    *output = net->layers[net->layers_count - 1].value;
+    return 0;
+}
+
+int nn_net_backward(struct nn_net *net, const nn_real *parameters, const nn_real *output_gradient,
+                    nn_real *const *gradients, nn_on_gradient *on_gradient, void *user,
+                    struct gw_error *error)
+{
+    struct nn_pass pass = {.net = net,
+                           .parameters = parameters,
+                           .gradients = gradients,
+                           .samples = net->batch,
+                           .training = true,
+                           .error = error};
+    for (int i = 1; i < net->layers_count; i++) {
+        struct nn_layer *layer = &net->layers[i];
+        const size_t bytes = pass.samples * nn_shape_size(layer->shape) * sizeof *layer->gradient;
+        if (i + 1 == net->layers_count)
+            memcpy(layer->gradient, output_gradient, bytes);
+        else
+            memset(layer->gradient, 0, bytes);
+    }
+    for (int i = net->layers_count - 1; i > 0; i--) {
+        struct nn_layer *layer = &net->layers[i];
+        const int rc = layer->kind->backward(&pass, layer);
+        if (rc < 0)
+            return rc;
+        for (int t = layer->tensors_count - 1; t >= 0 && on_gradient; t--)
+            on_gradient(user, layer->tensors[t]);
+    }
+    return 0;
+}
+
+double nn_cross_entropy(const nn_real *output, const uint8_t *labels, size_t samples, int classes,
+                        nn_real *gradient, size_t *right)
+{
+    double loss = 0;
+    *right = 0;
+    for (size_t s = 0; s < samples; s++) {
+        const nn_real *row = output + s * (size_t)classes;
+        int largest = 0;
+        double sum = 0;
+        for (int c = 1; c < classes; c++)
+            largest = row[c] > row[largest] ? c : largest;
+        for (int c = 0; c < classes; c++)
+            sum += exp((double)(row[c] - row[largest]));
+        loss += log(sum) - (double)(row[labels[s]] - row[largest]);
+        *right += largest == labels[s];
+        for (int c = 0; gradient && c < classes; c++)
+            gradient[s * (size_t)classes + (size_t)c] =
+                (nn_real)((exp((double)(row[c] - row[largest])) / sum - (c == labels[s])) /
+                          (double)samples);
+    }
+    return loss / (double)samples;
+}
