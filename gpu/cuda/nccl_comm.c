@@ -84,16 +84,17 @@ static int stream_await(struct gw_nccl *self, struct gw_error *error)
 
 /* Launches an operation on which the ranks have agreed. If it has no stream, waits for it and
  * copies the result back. */
-static int nccl_move(struct gw_nccl *self, enum gw_comm_verb verb, const struct gw_comm_args *args,
-                     const struct gw_nccl_places *places, struct gw_error *error)
+static int nccl_move(struct gw_nccl *self, const struct gw_comm_item *item,
+                     struct gw_nccl_places *places, struct gw_error *error)
 {
-    int rc = 0;
-    if (places->sends_copy)
+    const struct gw_comm_args *args = &item->args;
+    int rc = gw_nccl_memory_stage(self, places, error);
+    if (rc == 0 && places->sends_copy)
         rc = gw_nccl_memory_copy(self, self->stages[0].memory, args->send, places->send_bytes,
                                  error);
     if (rc < 0)
         return rc;
-    ncclResult_t launched = nccl_launch(self, verb, args, places);
+    ncclResult_t launched = nccl_launch(self, item->verb, args, places);
     if (launched != ncclSuccess && launched != ncclInProgress)
         return gw_nccl_wait_failed(self, launched, error);
     rc = gw_nccl_wait_event(self, NULL, error); /* the first call of NCCL may connect the ranks:
@@ -108,6 +109,27 @@ static int nccl_move(struct gw_nccl *self, enum gw_comm_verb verb, const struct 
     return rc;
 }
 
+/* Runs an operation on the host communicator. The buffer of a receiver may be on a device. */
+static int host_move(struct gw_nccl *self, const struct gw_comm_item *item,
+                     const struct gw_nccl_places *places, struct gw_error *error)
+{
+    struct gw_comm_args args = item->args;
+    void *copy = NULL;
+    if (!places->on_host) {
+        args.recv = copy = malloc(places->recv_bytes);
+        if (!copy) { /* the sender waits for this rank */
+            gw_comm_abort(self->host, GW_ENOMEM, self->comm.rank);
+            return gw_error_set(error, GW_ENOMEM, "recv: out of memory for %zu bytes",
+                                places->recv_bytes);
+        }
+    }
+    int rc = self->host->backend->run(self->host, item->verb, &args, error);
+    if (rc == 0 && copy)
+        rc = gw_nccl_memory_copy(self, item->args.recv, copy, places->recv_bytes, error);
+    free(copy);
+    return rc;
+}
+
 /* Returns true if the ranks compare their calls before the operation is launched. */
 static bool meets(const struct gw_nccl *self, const struct gw_comm_args *args)
 {
@@ -118,16 +140,17 @@ static int nccl_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
                     struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
-    struct gw_nccl_places places = {0};
+    struct gw_nccl_places places = {.on_host = true};
     const struct gw_comm_item item = {verb, *args};
     int rc = gw_nccl_wait_begin(self, verb, error);
     if (rc == 0 && verb != GW_COMM_BARRIER)
         rc = gw_nccl_memory_places(self, &item, args->stream != NULL, &places, error);
+    bool on_host = places.on_host && !args->stream;
     if (rc == 0 && meets(self, args))
-        rc = gw_nccl_wait_meet_args(self, verb, args, error);
+        rc = gw_nccl_wait_meet_args(self, verb, args, &on_host, error);
     if (rc < 0 || verb == GW_COMM_BARRIER || args->count == 0)
         return rc;
-    rc = nccl_move(self, verb, args, &places, error);
+    rc = on_host ? host_move(self, &item, &places, error) : nccl_move(self, &item, &places, error);
     if (rc < 0)
         gw_nccl_wait_drop(self);
     return rc;
@@ -162,12 +185,13 @@ static int nccl_group(struct gw_comm *comm, const struct gw_comm_item *items, si
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     struct gw_nccl_places places;
+    bool on_host = false; /* places.on_host is only true for empty buffers */
     int rc = gw_nccl_wait_begin(self, GW_COMM_GROUP, error);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = gw_nccl_memory_places(self, &items[i], true, &places, error);
     for (size_t i = 0; rc == 0 && i < count; i++)
         if (meets(self, &items[i].args))
-            rc = gw_nccl_wait_meet_args(self, items[i].verb, &items[i].args, error);
+            rc = gw_nccl_wait_meet_args(self, items[i].verb, &items[i].args, &on_host, error);
     if (rc < 0)
         return rc;
     rc = group_launch(self, items, count, error);

@@ -1,9 +1,7 @@
 /* Device memory of the NCCL backend: finding out where buffers are, copying buffers that NCCL
  * cannot access, gw_comm_alloc, and registration.
  *
- * Staging buffers are enlarged before the ranks meet, so that cudaMalloc never runs while a
- * collective is launched on only some of the ranks. If NCCL refuses a registration, operations are
- * only slower. This is not an error. */
+ * If NCCL refuses a registration, operations are only slower. This is not an error. */
 #include "gpu/cuda/nccl_state.h"
 
 #include <assert.h>
@@ -18,17 +16,29 @@ enum { STAGE_BYTES_MIN = 1 << 20 };
 /* -- Where buffers lie ---------------------------------------------------------------------------
  */
 
-/* Returns true if kernels of this rank's device can access the memory. Memory of another device is
- * copied, like memory of the host. */
-static bool is_on_device(const struct gw_nccl *self, const void *memory)
+enum where {
+    ON_HOST,
+    ON_DEVICE,  /* kernels of this rank's device can access the memory */
+    ON_ANOTHER, /* on another device: it is copied, like memory of the host */
+};
+
+static enum where where_is(const struct gw_nccl *self, const void *memory)
 {
     struct cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
         (void)cudaGetLastError(); /* CUDA does not know this memory: clear the error */
-        return false;
+        return ON_HOST;
     }
-    return attributes.type == cudaMemoryTypeManaged ||
-           (attributes.type == cudaMemoryTypeDevice && attributes.device == self->device);
+    if (attributes.type == cudaMemoryTypeManaged)
+        return ON_DEVICE;
+    if (attributes.type != cudaMemoryTypeDevice)
+        return ON_HOST;
+    return attributes.device == self->device ? ON_DEVICE : ON_ANOTHER;
+}
+
+static bool is_on_device(const struct gw_nccl *self, const void *memory)
+{
+    return where_is(self, memory) == ON_DEVICE;
 }
 
 bool gw_nccl_memory_reaches(struct gw_comm *comm, const void *memory)
@@ -51,35 +61,41 @@ static cudaError_t stage_reserve(struct gw_nccl_stage *stage, size_t bytes)
     return rc;
 }
 
-static struct gw_nccl_places places_of(const struct gw_nccl *self, const struct gw_comm_item *item)
+int gw_nccl_memory_places(struct gw_nccl *self, const struct gw_comm_item *item, bool reached,
+                          struct gw_nccl_places *places, struct gw_error *error)
 {
     const struct gw_comm_args *args = &item->args;
     const size_t bytes = args->count * gw_dtype_size(args->dtype);
     const size_t all = bytes * (size_t)self->comm.size;
-    struct gw_nccl_places places = {
+    struct gw_nccl_places found = {
         .send = args->send, .recv = args->recv, .send_bytes = bytes, .recv_bytes = bytes};
     if (item->verb == GW_COMM_REDUCE_SCATTER)
-        places.send_bytes = all;
+        found.send_bytes = all;
     if (item->verb == GW_COMM_ALL_GATHER)
-        places.recv_bytes = all;
+        found.recv_bytes = all;
     if (item->verb == GW_COMM_RECV ||
         (item->verb == GW_COMM_BROADCAST && args->root != self->comm.rank))
-        places.send_bytes = 0;
+        found.send_bytes = 0;
     if (item->verb == GW_COMM_SEND)
-        places.recv_bytes = 0;
-    places.sends_copy = places.send_bytes > 0 && !is_on_device(self, args->send);
-    places.receives_copy = places.recv_bytes > 0 && !is_on_device(self, args->recv);
-    return places;
+        found.recv_bytes = 0;
+    const enum where send = found.send_bytes > 0 ? where_is(self, args->send) : ON_HOST;
+    const enum where recv = found.recv_bytes > 0 ? where_is(self, args->recv) : ON_HOST;
+    found.sends_copy = found.send_bytes > 0 && send != ON_DEVICE;
+    found.receives_copy = found.recv_bytes > 0 && recv != ON_DEVICE;
+    found.on_host = send == ON_HOST && recv == ON_HOST;
+    if (found.send_bytes == 0) /* NCCL requires a pointer, but does not read it */
+        found.send = found.recv;
+    *places = found;
+    return reached && (found.sends_copy || found.receives_copy)
+               ? gw_error_set(error, GW_EINVAL, "%s: %s, buffers lie in this rank's device memory",
+                              gw_comm_backend_verb_name(item->verb),
+                              args->stream ? "with a stream" : "in a group")
+               : 0;
 }
 
-int gw_nccl_memory_places(struct gw_nccl *self, const struct gw_comm_item *item, bool reached,
-                          struct gw_nccl_places *places, struct gw_error *error)
+int gw_nccl_memory_stage(struct gw_nccl *self, struct gw_nccl_places *places,
+                         struct gw_error *error)
 {
-    *places = places_of(self, item);
-    if (reached && (places->sends_copy || places->receives_copy))
-        return gw_error_set(error, GW_EINVAL, "%s: %s, buffers lie in this rank's device memory",
-                            gw_comm_backend_verb_name(item->verb),
-                            item->args.stream ? "with a stream" : "in a group");
     cudaError_t rc = cudaSuccess;
     if (places->sends_copy)
         rc = stage_reserve(&self->stages[0], places->send_bytes);
@@ -87,11 +103,11 @@ int gw_nccl_memory_places(struct gw_nccl *self, const struct gw_comm_item *item,
         rc = stage_reserve(&self->stages[1], places->recv_bytes);
     if (rc != cudaSuccess)
         return gw_nccl_wait_broken(self, "memory for a copy of a buffer", rc, error);
-    if (places->sends_copy)
-        places->send = self->stages[0].memory;
     if (places->receives_copy)
         places->recv = self->stages[1].memory;
-    if (places->send_bytes == 0) /* NCCL requires a pointer, but does not read it */
+    if (places->sends_copy)
+        places->send = self->stages[0].memory;
+    else if (places->send_bytes == 0)
         places->send = places->recv;
     return 0;
 }

@@ -71,9 +71,11 @@ int gw_nccl_wait_meet(struct gw_nccl *self, const struct gw_segment_call *call, 
                       struct gw_error *error);
 
 /* gw_nccl_wait_meet_args meets for one operation: all ranks of a collective, or the two ranks of a
- * message. */
+ * message. *on_host says if the buffers of this rank are in host memory. It receives true if the
+ * host communicator moves the data: because the buffers of all ranks are in host memory, or those
+ * of the sender of a message. */
 int gw_nccl_wait_meet_args(struct gw_nccl *self, enum gw_comm_verb verb,
-                           const struct gw_comm_args *args, struct gw_error *error);
+                           const struct gw_comm_args *args, bool *on_host, struct gw_error *error);
 
 /* gw_nccl_wait_drop aborts the NCCL communicator immediately. Work that it has launched ends. */
 void gw_nccl_wait_drop(struct gw_nccl *self);
@@ -89,14 +91,18 @@ struct gw_nccl_places {
     const void *send;
     void *recv;
     size_t send_bytes, recv_bytes;
-    bool sends_copy, receives_copy; /* true: `send` or `recv` points to a staging buffer */
+    bool sends_copy, receives_copy; /* true: `send` or `recv` needs a staging buffer */
+    bool on_host;                   /* all buffers are in host memory */
 };
 
-/* gw_nccl_memory_places finds out where the buffers are. It prepares a staging buffer for each
- * buffer that NCCL cannot access. If `reached` is true (a stream, a group), staging is not possible
- * and the function returns GW_EINVAL. */
+/* gw_nccl_memory_places finds out where the buffers are. If `reached` is true (a stream, a group),
+ * NCCL must be able to access them, or the function returns GW_EINVAL. */
 int gw_nccl_memory_places(struct gw_nccl *self, const struct gw_comm_item *item, bool reached,
                           struct gw_nccl_places *places, struct gw_error *error);
+
+/* gw_nccl_memory_stage prepares a staging buffer for each buffer that NCCL cannot access. */
+int gw_nccl_memory_stage(struct gw_nccl *self, struct gw_nccl_places *places,
+                         struct gw_error *error);
 
 /* gw_nccl_memory_copy copies on the communicator's stream and waits. Nothing else may be on that
  * stream. */

@@ -161,7 +161,8 @@ int gw_nccl_wait_meet(struct gw_nccl *self, const struct gw_segment_call *call, 
 /* What the two ranks of a message must agree on. */
 struct letter {
     uint64_t count;
-    uint32_t dtype, zero;
+    uint32_t dtype;
+    uint32_t on_host; /* written by the sender: the host communicator moves the data */
 };
 
 static int letter_differs(struct gw_nccl *self, int from, const struct letter letters[2],
@@ -182,9 +183,9 @@ static int letter_differs(struct gw_nccl *self, int from, const struct letter le
 
 /* The two ranks of a message compare their calls. The sender does not wait for the comparison. */
 static int meet_pair(struct gw_nccl *self, enum gw_comm_verb verb, const struct gw_comm_args *args,
-                     struct gw_error *error)
+                     bool *on_host, struct gw_error *error)
 {
-    struct letter letters[2] = {{0}, {args->count, (uint32_t)args->dtype, 0}};
+    struct letter letters[2] = {{0}, {args->count, (uint32_t)args->dtype, *on_host}};
     const struct gw_comm_args word = {.send = &letters[1],
                                       .recv = &letters[0],
                                       .count = sizeof letters[0],
@@ -194,15 +195,17 @@ static int meet_pair(struct gw_nccl *self, enum gw_comm_verb verb, const struct 
     if (rc == 0 && verb == GW_COMM_RECV &&
         (letters[0].dtype != letters[1].dtype || letters[0].count != letters[1].count))
         rc = letter_differs(self, args->root, letters, error);
+    if (verb == GW_COMM_RECV)
+        *on_host = letters[0].on_host;
     if (rc < 0)
         gw_nccl_wait_drop(self);
     return rc;
 }
 
 int gw_nccl_wait_meet_args(struct gw_nccl *self, enum gw_comm_verb verb,
-                           const struct gw_comm_args *args, struct gw_error *error)
+                           const struct gw_comm_args *args, bool *on_host, struct gw_error *error)
 {
-    int32_t worst;
+    int32_t worst = 0;
     const struct gw_segment_call call = {
         .verb = (uint32_t)verb,
         .dtype = (uint32_t)args->dtype,
@@ -211,10 +214,13 @@ int gw_nccl_wait_meet_args(struct gw_nccl *self, enum gw_comm_verb verb,
         .count = args->count,
         .send_at = GW_SEGMENT_NOWHERE,
         .recv_at = GW_SEGMENT_NOWHERE,
+        .status = *on_host ? 0 : GW_ENOTSUP,
     };
-    return verb == GW_COMM_SEND || verb == GW_COMM_RECV
-               ? meet_pair(self, verb, args, error)
-               : gw_nccl_wait_meet(self, &call, &worst, error);
+    if (verb == GW_COMM_SEND || verb == GW_COMM_RECV)
+        return meet_pair(self, verb, args, on_host, error);
+    int rc = gw_nccl_wait_meet(self, &call, &worst, error);
+    *on_host = worst == 0;
+    return rc;
 }
 
 /* Lets NCCL send the data that its proxy threads still hold for other ranks. */

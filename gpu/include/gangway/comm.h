@@ -345,10 +345,13 @@ GW_API int gw_comm_open_hosts(const struct gw_comm_hosts_options *options, struc
  * share a communicator of the host backend. They use it to join, to compare the arguments of their
  * calls, and to abort. NCCL moves the data.
  *
- * Buffers should be in memory of the rank's device. A buffer in host memory is copied through
- * device memory; it is refused if the operation has a stream or is in a group. gw_comm_alloc
- * returns device memory that is registered with NCCL. gw_comm_dealloc waits for work on the stream
- * of gw_comm_stream, but work on other streams that uses the memory must have finished before.
+ * Buffers should be in memory of the rank's device. If the buffers of all ranks are in host memory
+ * (for a message: the buffer of the sender), the host communicator runs the operation and the
+ * device is not used: so small control messages and checkpoints do not disturb it. If only some
+ * ranks have a buffer in host memory, this buffer is copied through device memory. A buffer in host
+ * memory is refused if the operation has a stream or is in a group. gw_comm_alloc returns device
+ * memory that is registered with NCCL. gw_comm_dealloc waits for work on the stream of
+ * gw_comm_stream, but work on other streams that uses the memory must have finished before.
  *
  * A blocking operation starts after all work that was launched earlier on the device's default
  * (legacy) stream. Work on other streams must have finished. After an operation the rank's device

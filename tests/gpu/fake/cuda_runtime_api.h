@@ -19,7 +19,12 @@ typedef enum {
 typedef struct fake_stream *cudaStream_t;
 typedef struct fake_event *cudaEvent_t;
 enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
-enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered,
+    cudaMemoryTypeHost,
+    cudaMemoryTypeDevice,
+    cudaMemoryTypeManaged
+};
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 struct cudaPointerAttributes {
     enum cudaMemoryType type;

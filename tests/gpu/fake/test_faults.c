@@ -59,10 +59,11 @@ static void background_error_aborts_the_collective(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
-    float x = 1;
+    void *memory;
     set_fault("async");
     assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
-    const struct gw_comm_args args = {.recv = &x, .count = 1, .dtype = GW_DTYPE_F32};
+    assert_int_equal(gw_comm_alloc(comm, 64, &memory, &error), 0);
+    const struct gw_comm_args args = {.recv = memory, .count = 1, .dtype = GW_DTYPE_F32};
     assert_int_equal(gw_comm_all_reduce(comm, &args, &error), GW_EABORTED);
     assert_non_null(strstr(error.text, "remote process exited"));
     assert_int_equal(gw_comm_barrier(comm, &error), GW_EABORTED);
@@ -100,10 +101,11 @@ static void stuck_collective_ends_at_its_deadline_or_abort(void **state)
         struct gw_comm *comm;
         struct gw_error error;
         pthread_t thread;
-        float x = 1;
+        void *memory;
         set_fault("stuck");
         assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
-        const struct gw_comm_args args = {.recv = &x, .count = 1, .dtype = GW_DTYPE_F32};
+        assert_int_equal(gw_comm_alloc(comm, 64, &memory, &error), 0);
+        const struct gw_comm_args args = {.recv = memory, .count = 1, .dtype = GW_DTYPE_F32};
         if (aborted)
             assert_int_equal(pthread_create(&thread, NULL, abort_main, comm), 0);
         else
@@ -187,7 +189,7 @@ static void hanging_split_times_out(void **state)
  * error says so. */
 static void out_of_device_memory_is_reported_with_its_purpose(void **state)
 {
-    static float x[1 << 20];
+    static float x[100000];
     struct gw_comm *comm;
     struct gw_error error;
     void *memory;
@@ -198,7 +200,9 @@ static void out_of_device_memory_is_reported_with_its_purpose(void **state)
     assert_int_equal(gw_comm_alloc(comm, 2000000, &memory, &error), GW_ENOMEM);
     assert_non_null(strstr(error.text, "rank 0 has no 2000000 bytes of device memory"));
     assert_int_equal(gw_comm_barrier(comm, &error), 0);
-    const struct gw_comm_args args = {.recv = x, .count = 1 << 20, .dtype = GW_DTYPE_F32};
+    assert_int_equal(gw_comm_alloc(comm, 400000, &memory, &error), 0);
+    const struct gw_comm_args args = {
+        .send = memory, .recv = x, .count = 100000, .dtype = GW_DTYPE_F32};
     assert_int_equal(gw_comm_all_reduce(comm, &args, &error), GW_EABORTED);
     assert_non_null(strstr(error.text, "memory for a copy of a buffer: out of memory"));
     gw_comm_close(comm);

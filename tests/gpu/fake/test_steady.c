@@ -4,12 +4,16 @@
 #include "tests/gpu/fake/fake.h"
 #include "tests/unit/gpu/comm_world.h"
 
+#include "worker/runner/task.h"
+
+#include <gangway/checkpoint.h>
 #include <gangway/ddp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -173,6 +177,111 @@ static void steady_step_meets_no_rank_and_allocates_nothing(void **state)
         }
 }
 
+/* -- Control traffic -----------------------------------------------------------------------------
+ */
+
+static int rank_controls(struct world_rank *self)
+{
+    static char large[300000];
+    char *path = self->context; /* of a folder */
+    struct gw_checkpoint *saved = gw_checkpoint_new(), *loaded;
+    struct gw_task task;
+    struct gw_error error;
+    RANK_CHECK_RC(upgrade(self), 0);
+    memset(large, 7, sizeof large);
+    RANK_CHECK_RC(gw_checkpoint_set_bytes(saved, "weights", large, sizeof large), 0);
+    gw_task_init(&task);
+    task.comm = self->comm;
+    task.rank = (uint32_t)self->rank;
+    task.world = (uint32_t)self->ranks;
+    const struct cost before = cost_now();
+    for (int step = 0; step < STEPS; step++)
+        RANK_CHECK_RC(gw_task_step(&task, step, NULL, 0), GW_CONTINUE);
+    RANK_CHECK_RC(gw_checkpoint_comm_save(saved, self->comm, path, &error), 0);
+    RANK_CHECK_RC(gw_checkpoint_comm_load(self->comm, path, &loaded, &error), 0);
+    RANK_CHECK(spent(&before, FAKE_NCCL) == 0);
+    RANK_CHECK(spent(&before, FAKE_ALLOC) == 0);
+    RANK_CHECK(spent(&before, FAKE_SYNC) == 0 && spent(&before, FAKE_LAUNCH) == 0);
+    memset(large, 0, sizeof large);
+    RANK_CHECK_RC(gw_checkpoint_copy(loaded, "weights", large, sizeof large, &error), 0);
+    RANK_CHECK(large[0] == 7 && large[sizeof large - 1] == 7);
+    gw_checkpoint_free(loaded);
+    gw_checkpoint_free(saved);
+    task.comm = NULL;
+    gw_task_deinit(&task);
+    return 0;
+}
+
+static void steps_and_checkpoints_stay_off_the_device(void **state)
+{
+    char folder[] = "/tmp/gangway-steady-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/checkpoint", folder);
+    struct world world = {
+        .hooks = &comm_host_hooks, .ranks = 3, .function = rank_controls, .context = path};
+    assert_int_equal(world_run(&world), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static bool holds(const void *memory, float value)
+{
+    float host[COUNT];
+    if (cudaMemcpy(host, memory, sizeof host, cudaMemcpyDefault) != cudaSuccess)
+        return false;
+    for (size_t k = 0; k < COUNT; k++)
+        if (host[k] != value)
+            return false;
+    return true;
+}
+
+static void fill(void *memory, float value)
+{
+    float host[COUNT];
+    for (size_t k = 0; k < COUNT; k++)
+        host[k] = value;
+    if (cudaMemcpy(memory, host, sizeof host, cudaMemcpyDefault) != cudaSuccess)
+        abort();
+}
+
+/* One rank's buffer is in host memory, the other's on its device. */
+static int rank_mixes(struct world_rank *self)
+{
+    static float host[COUNT];
+    void *device;
+    RANK_CHECK_RC(upgrade(self), 0);
+    RANK_CHECK_RC(gw_comm_alloc(self->comm, sizeof host, &device, NULL), 0);
+    for (int odd = 0; odd < 2; odd++) { /* the rank with the host's memory */
+        void *mine = self->rank == odd ? host : device;
+        const struct gw_comm_args args = {
+            .recv = mine, .send = mine, .count = COUNT, .dtype = GW_DTYPE_F32};
+        const struct gw_comm_args message = {.recv = mine,
+                                             .send = mine,
+                                             .count = COUNT,
+                                             .dtype = GW_DTYPE_F32,
+                                             .root = 1 - self->rank};
+        fill(mine, (float)(self->rank + 1));
+        RANK_CHECK_RC(gw_comm_all_reduce(self->comm, &args, NULL), 0);
+        RANK_CHECK(holds(mine, 3));
+        fill(mine, (float)(self->rank + 5));
+        RANK_CHECK_RC(gw_comm_broadcast(self->comm, &args, NULL), 0);
+        RANK_CHECK(holds(mine, 5));
+        fill(mine, (float)(self->rank + 7));
+        if (self->rank == 0)
+            RANK_CHECK_RC(gw_comm_send(self->comm, &message, NULL), 0);
+        else
+            RANK_CHECK_RC(gw_comm_recv(self->comm, &message, NULL), 0);
+        RANK_CHECK(holds(mine, 7));
+    }
+    return 0;
+}
+
+static void host_and_device_memory_mix_in_an_operation(void **state)
+{
+    struct world world = {.hooks = &comm_host_hooks, .ranks = 2, .function = rank_mixes};
+    assert_int_equal(world_run(&world), 0);
+}
+
 /* A mistake of one rank in gw_ddp_open: all ranks return it, and none waits for another. */
 static int rank_gives_host_memory(struct world_rank *self)
 {
@@ -206,6 +315,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steady_step_meets_no_rank_and_allocates_nothing),
+        cmocka_unit_test(steps_and_checkpoints_stay_off_the_device),
+        cmocka_unit_test(host_and_device_memory_mix_in_an_operation),
         cmocka_unit_test(host_memory_with_a_stream_is_refused_on_all_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

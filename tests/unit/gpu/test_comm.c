@@ -576,10 +576,11 @@ struct killing {
 /* Rank 2 is killed during a series of operations. */
 static int rank_stream(struct world_rank *self)
 {
-    static float x[50000];
+    static float memory[50000];
     const struct killing *killing = self->context;
     struct gw_error error;
-    int rc = 0;
+    void *x = memory;
+    int rc = hooks->on_device ? gw_comm_alloc(self->comm, sizeof memory, &x, &error) : 0;
     for (int i = 0; rc == 0; i++) {
         rc = gw_comm_all_reduce(
             self->comm, GW_COMM_ARGS(.recv = x, .count = 50000, .dtype = GW_DTYPE_F32), &error);
