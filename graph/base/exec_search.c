@@ -3,6 +3,8 @@
 #include "graph/base/exec_search.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,4 +44,24 @@ int gw_exec_search_refusal(const char *name, const char *path, int why)
             refusal = why;
     free(list);
     return refusal;
+}
+
+const char *gw_exec_search_hint(const char *cwd, const char *name,
+                                char text[static GW_EXEC_HINT_ROOM])
+{
+    char path[PATH_MAX];
+    const size_t length = strlen(name);
+    const bool is_python = length > 3 && strcmp(name + length - 3, ".py") == 0;
+    *text = '\0';
+    if (!strchr(name, '/') &&
+        (size_t)snprintf(path, sizeof path, "%s/%s", *cwd ? cwd : ".", name) < sizeof path &&
+        access(path, F_OK) == 0)
+        (void)snprintf(text, GW_EXEC_HINT_ROOM, ": did you mean %s%.80s?",
+                       is_python                 ? "python3 "
+                       : access(path, X_OK) == 0 ? "./"
+                                                 : "sh ",
+                       name);
+    else if (strpbrk(name, " ;|&<>$"))
+        (void)snprintf(text, GW_EXEC_HINT_ROOM, ": words of a shell are typed as sh -c 'WORDS'");
+    return text;
 }

@@ -13,4 +13,11 @@ char **gw_exec_search_new(const char *name, const char *path);
  * could not be searched. Shells do the same. */
 int gw_exec_search_refusal(const char *name, const char *path, int why);
 
+/* gw_exec_search_hint writes what was probably meant by the name of a program that does not exist:
+ * a file of the working folder `cwd` ("": the present one), or words of a shell. It returns `text`,
+ * which is empty or begins with ": ". */
+enum { GW_EXEC_HINT_ROOM = 160 };
+const char *gw_exec_search_hint(const char *cwd, const char *name,
+                                char text[static GW_EXEC_HINT_ROOM]);
+
 #endif

@@ -58,6 +58,21 @@ class Start(e2e.Case):
         said = self.gangway("dispatch", "-n", "2", "--", "no-such-program", rc=127).stderr
         self.assertRegex(said, r"no-such-program: no such file in any folder of PATH")
 
+    def test_file_of_the_working_folder_or_words_of_a_shell_are_answered_with_what_to_type(self):
+        self.up("--slots", "2")
+        self.write("train.py", "")
+        self.write("job.sh", "", 0o644)
+        self.write("begin", "", 0o755)
+        for program, meant in (("train.py", "did you mean python3 train.py?"),
+                               ("job.sh", "did you mean sh job.sh?"),
+                               ("begin", "did you mean ./begin?"),
+                               ("echo a; echo b", "typed as sh -c 'WORDS'")):
+            for command in (["submit"], ["dispatch", "-n", "2"]):
+                with self.subTest(command=command, program=program):
+                    said = self.gangway(*command, "--", program, rc=127).stderr
+                    self.assertIn(f"cannot start {program}: no such file", said)
+                    self.assertIn(meant, said)
+
     def test_taken_master_port_restarts_the_gang_uncounted(self):
         ask, go = os.path.join(self.dir, "ask"), os.path.join(self.dir, "go")
         os.mkfifo(ask)

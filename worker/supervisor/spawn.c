@@ -168,14 +168,17 @@ static int explain(const struct child *child, struct gw_error *error)
     if (child->step == STEP_CWD)
         return gw_error_set(error, GW_ESTART, "cannot start: working directory %s: %s",
                             message->cwd, child->errnum == ENOENT ? "no such folder" : text);
+    char hint[GW_EXEC_HINT_ROOM] = "";
     int code = GW_ESTART;
     if (child->step == STEP_EXEC && child->errnum == ENOENT) {
         if (child->path[0] != '/' || access(child->path, F_OK) < 0)
             code = GW_ENOENT;
+        if (code == GW_ENOENT)
+            (void)gw_exec_search_hint(message->cwd, child->path, hint);
         else
             text = "its interpreter (the first line's, or the dynamic loader) is missing";
     }
-    return gw_error_set(error, code, "cannot start %s: %s", child->path, text);
+    return gw_error_set(error, code, "cannot start %s: %s%s", child->path, text, hint);
 }
 
 static int start_once(struct child *child, pid_t *pid)

@@ -68,6 +68,9 @@ static int say(const struct gw_msg_spawn *spawn, int why, struct gw_error *error
                             "cannot start %s: permission denied: it is not an executable file on "
                             "that host (chmod +x)",
                             spawn->path);
+    char hint[GW_EXEC_HINT_ROOM];
+    if (*gw_exec_search_hint(spawn->cwd, spawn->path, hint))
+        return gw_error_set(error, GW_ENOENT, "cannot start %s: no such file%s", spawn->path, hint);
     if (!strchr(spawn->path, '/'))
         return gw_error_set(error, GW_ENOENT,
                             "cannot start %s: no such file in any folder of PATH on that host: "
