@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 void gw_text_say(struct gw_text *text, const char *format, ...)
 {
@@ -118,4 +119,14 @@ bool gw_text_is_line(const char *bytes, size_t count)
         count -= size;
     }
     return true;
+}
+
+const char *gw_text_real(double real, char to[static GW_TEXT_REAL_ROOM])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(to, GW_TEXT_REAL_ROOM, "%.*g", digits, real);
+        if (strtod(to, NULL) == real)
+            break;
+    }
+    return to;
 }

@@ -27,6 +27,11 @@ const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM]);
 enum { GW_TEXT_DURATION_ROOM = 32 };
 const char *gw_text_duration(uint64_t duration_ns, char to[static GW_TEXT_DURATION_ROOM]);
 
+/* gw_text_real writes a number with as many digits as are needed to read the same number again,
+ * such as "0.1", "3" or "1e-300", and returns `to`. */
+enum { GW_TEXT_REAL_ROOM = 32 };
+const char *gw_text_real(double real, char to[static GW_TEXT_REAL_ROOM]);
+
 /* gw_text_is_line returns true if the bytes are UTF-8 without control characters, including those
  * that change the direction of text. Such a name can be shown in a line and in JSON. */
 bool gw_text_is_line(const char *bytes, size_t count);

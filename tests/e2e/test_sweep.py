@@ -106,8 +106,13 @@ class Commands(e2e.Case):
         values = [trial["value"] for trial in shown["trials"]]
         self.assertEqual([trial["params"]["x"] for trial in shown["trials"]], values)
         self.assertEqual(shown["best"], values.index(min(values)))
+        best = repr(min(values))  # Python prints as few digits as it needs
         with open(os.path.join(self.dir, "out", "trials.csv"), encoding="utf-8") as file:
-            self.assertEqual(len(file.readlines()), 7)
+            rows = file.read().splitlines()
+        self.assertEqual(len(rows), 7)
+        self.assertRegex(rows[1 + shown["best"]], f",{best},.*,{best}$")
+        self.assertIn(f"best loss {best}\n", said)
+        self.assertRegex(self.gangway("sweep", "show", "s").stdout, f"done  +{best} .*x={best}")
         self.assertIn("timeline.svg", os.listdir(os.path.join(self.dir, "out")))
         command = self.gangway("sweep", "best", "s", "--command").stdout
         self.assertEqual(float(command.split("loss=")[1]), min(values))
@@ -118,6 +123,37 @@ class Commands(e2e.Case):
         self.assertEqual(len(self.show("s")["trials"]), 8)
         self.assertEqual([row["name"] for row in self.gangway_json("sweep", "list")],
                          ["s"])
+
+    def test_ended_sweep_is_removed_as_a_whole_or_not_at_all(self):
+        self.up("--slots", "2")
+        hold = self.fifo("hold")
+        self.sweep("--name", "kept", "--trials", "2")
+        self.sweep("--name", "s", "-d", "--trials", "2",
+                   trial=["sh", "-c", f"{e2e.BINARY} report loss={{x}}; cat {hold}"])
+        self.wait_said("running", "sweep", "show", "last")
+        self.assertIn("`gangway sweep stop s`", self.gangway("sweep", "rm", "s", rc=2).stderr)
+        self.gangway("sweep", "stop", "last")
+        self.gangway("wait", "s-controller", rc=130)
+        self.assertIn("`gangway sweep rm s`", self.gangway("rm", "s", rc=2).stderr)
+        self.gangway("sweep", "rm", "last")
+        self.assertIn("no sweep s", self.gangway("sweep", "rm", "s", rc=2).stderr)
+        self.assertEqual([job["name"] for job in self.gangway_json("jobs", "--all")],
+                         ["kept"] * 2)
+        self.assertIn("kept: 2 of 2", self.gangway("sweep", "show", "last").stdout)
+        self.assertIn("--name \"last\"", self.sweep("--name", "last", rc=2).stderr)
+
+    def test_extension_that_adds_nothing_says_so(self):
+        self.up("--slots", "2")
+        words = ("sweep", "--minimize", "loss", "--param")
+        self.gangway(*words, "x=1,2", "--name", "g", "--", *REPORT)
+        self.gangway(*words, "x=0..1", "--name", "s", "--trials", "2", "--", *REPORT)
+        for typed, code, said in ((["g"], 2, "--trials N is missing"),
+                                  (["g", "--trials", "5"], 0,
+                                   "2 of 5 trials: the grid has no more"),
+                                  (["s"], 2, "has 2 trials: give --trials N with more"),
+                                  (["s", "--trials", "2"], 2, "`gangway sweep resume s`")):
+            with self.subTest(typed):
+                self.assertIn(said, self.gangway("sweep", "extend", *typed, rc=code).stderr)
 
     def test_exports_have_what_the_trials_reported(self):
         self.up("--slots", "2")

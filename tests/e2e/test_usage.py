@@ -143,6 +143,7 @@ class Usage(e2e.Case):
             ("sweep --param x=0..1 --minimize l --trails 4 -- true", 2, "mean --trials"),
             ("sweep --param x=0..1 --minimize l python3 x.py", 2, "write -- before the command"),
             ("sweep status", 2, "did you mean 'show'"),
+            ("sweep delete x", 2, "did you mean 'rm'"),
             ("sweep ls", 2, "did you mean 'list'"),
             ("submit --exclusive -- true", 2, "--slots N"),
             ("submit --account=a -- true", 2, "no accounts"),
@@ -246,6 +247,7 @@ class Usage(e2e.Case):
             "sweep stop": (None, ["a", "b"]), "sweep resume": (["--json"], ["a"]),
             "sweep extend": (["--trials", "3"], ["a"]),
             "sweep export": (["--format", "csv"], ["a"]), "sweep plot": (["-o", "got"], ["a"]),
+            "sweep rm": (None, ["a", "b"]),
         }
         listed = [(command,) for command in
                   re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M)]

@@ -47,6 +47,8 @@ static int run_show(int argc, char **argv)
     const struct gw_options options = {.command = "sweep show",
                                        .arguments = "NAME",
                                        .summary = "Show the trials of a sweep, the best first.",
+                                       .details = "NAME may be last, the latest sweep, here and "
+                                                  "for the other verbs.",
                                        .table = table,
                                        .arguments_min = 1,
                                        .arguments_max = 1};
@@ -151,11 +153,13 @@ static int run_plot(int argc, char **argv)
     return show_one(&options, argc, argv, &json, plot);
 }
 
-static int stop_one(struct gw_client *client, const char *name, void *arg, struct gw_error *error)
+static int stop_one(struct gw_client *client, const char *typed, void *arg, struct gw_error *error)
 {
-    char event[GW_SWEEP_NAME_MAX + 16], *definition = NULL;
+    char event[GW_SWEEP_NAME_MAX + 16], name[GW_SWEEP_NAME_MAX + 1], *definition = NULL;
     (void)arg;
-    int rc = gw_sweep_definition(client, name, &definition, error);
+    int rc = gw_sweep_command_name(client, typed, name, error);
+    if (rc == 0)
+        rc = gw_sweep_definition(client, name, &definition, error);
     free(definition);
     if (rc < 0)
         return rc;
@@ -180,7 +184,86 @@ static int run_stop(int argc, char **argv)
     return gw_cli_each(&options, argc, argv, stop_one, NULL);
 }
 
-/* Runs a sweep of the cluster again. trials 0: as it was. */
+/* Asks for the jobs whose annotation `key` is the name. */
+static int ask_jobs(struct gw_client *client, const char *key, const char *name,
+                    struct gw_value **jobs, struct gw_error *error)
+{
+    struct gw_value *where = gw_dict(), *arguments = gw_dict();
+    int rc = gw_dict_set(where, key, gw_str(name));
+    rc = gw_dict_set(arguments, "where", rc == 0 ? where : NULL);
+    if (rc == 0)
+        rc = gw_dict_set(arguments, "all", gw_bool(true));
+    rc = rc == 0 ? gw_client_query(client, "jobs", arguments, jobs, error)
+                 : gw_error_set(error, rc, "out of memory");
+    gw_value_unref(arguments);
+    return rc;
+}
+
+/* Refuses a sweep of which a job has not ended. */
+static int check_ended(const struct gw_value *jobs, const char *name, struct gw_error *error)
+{
+    for (size_t i = 0; i < gw_value_count(jobs); i++)
+        if (gw_table_number(gw_value_at(jobs, i), "ended_ns") == 0)
+            return gw_error_set(error, GW_EINVAL,
+                                "job %" PRId64 " of the sweep %s has not ended: `gangway sweep "
+                                "stop %s` ends the sweep",
+                                gw_table_number(gw_value_at(jobs, i), "id"), name, name);
+    return 0;
+}
+
+static int remove_jobs(struct gw_client *client, const struct gw_value *jobs, const char *mark,
+                       struct gw_error *error)
+{
+    int rc = 0;
+    for (size_t i = 0; i < gw_value_count(jobs) && rc == 0; i++) {
+        const struct gw_value *job = gw_value_at(jobs, i);
+        if (*gw_table_text(gw_value_find(job, "annotations"), mark))
+            rc = gw_job_remove(client, (uint64_t)gw_table_number(job, "id"), error);
+        rc = rc == GW_ENOENT ? 0 : rc; /* somebody else has removed it */
+    }
+    return rc;
+}
+
+static int remove_one(struct gw_client *client, const char *typed, void *arg,
+                      struct gw_error *error)
+{
+    struct gw_value *trials = NULL, *controllers = NULL;
+    char name[GW_SWEEP_NAME_MAX + 1];
+    (void)arg;
+    int rc = gw_sweep_command_name(client, typed, name, error);
+    if (rc == 0)
+        rc = ask_jobs(client, "sweep", name, &trials, error);
+    if (rc == 0)
+        rc = ask_jobs(client, "sweep.controller", name, &controllers, error);
+    if (rc == 0 && gw_value_count(trials) + gw_value_count(controllers) == 0)
+        rc = gw_error_set(error, GW_ENOENT,
+                          "the cluster remembers no sweep %s: `gangway sweep list` shows those "
+                          "that it does",
+                          name);
+    if (rc == 0 && (rc = check_ended(controllers, name, error)) == 0)
+        rc = check_ended(trials, name, error);
+    if (rc == 0 && (rc = remove_jobs(client, controllers, "sweep.controller", error)) == 0)
+        rc = remove_jobs(client, trials, "sweep.start", error);
+    if (rc == 0)
+        fprintf(stderr, "sweep %s: removed\n", name);
+    gw_value_unref(trials);
+    gw_value_unref(controllers);
+    return rc;
+}
+
+static int run_rm(int argc, char **argv)
+{
+    static const struct gw_option table[] = {{0}};
+    const struct gw_options options = {
+        .command = "sweep rm",
+        .arguments = "NAME...",
+        .summary = "Remove ended sweeps: the records and the output of all their trials.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1000};
+    return gw_cli_each(&options, argc, argv, remove_one, NULL);
+}
+
 static bool again_json, again_quiet;
 
 #define AGAIN_OPTIONS                                                                              \
@@ -189,6 +272,28 @@ static bool again_json, again_quiet;
         "quiet", 'q', GW_OPTION_FLAG, &again_quiet, NULL, "print only the result"                  \
     }
 
+/* Gives the sweep more trials. Returns the exit code, 0 if it can go on. */
+static int extend(struct gw_sweep_command *run, uint32_t trials)
+{
+    const uint32_t most = run->definition.search.trials;
+    if (!trials || (most && trials <= most)) {
+        if (most)
+            gw_cli_message("gangway sweep extend: the sweep has %" PRIu32
+                           " trials: give --trials N with more; `gangway sweep resume %s` runs "
+                           "those that are missing",
+                           most, run->definition.name);
+        else
+            gw_cli_message("gangway sweep extend: --trials N is missing: the number of trials in "
+                           "all");
+        return GW_EXIT_USAGE;
+    }
+    if (gw_sweep_definition_extend(&run->definition, trials) == 0)
+        return GW_EXIT_OK;
+    gw_cli_message("gangway: out of memory");
+    return GW_EXIT_FAILED;
+}
+
+/* Runs a sweep of the cluster again. trials NULL: as it was. */
 static int run_again(const struct gw_options *options, int argc, char **argv,
                      const uint32_t *trials)
 {
@@ -198,22 +303,22 @@ static int run_again(const struct gw_options *options, int argc, char **argv,
     if (!gw_cli_begin(options, argc, argv, &verb))
         return verb.exit_code;
     int rc = gw_sweep_command_find(verb.client, argv[verb.first], false, &run, &error);
-    const int ended = gw_cli_end(&verb, rc, &error);
-    if (rc == 0 && *trials && run.definition.search.trials && *trials < run.definition.trials) {
-        gw_cli_message("gangway sweep extend: the sweep has %" PRIu32 " trials: give more",
-                       run.definition.trials);
-        gw_sweep_command_deinit(&run);
-        return GW_EXIT_USAGE;
-    }
-    if (rc == 0 && *trials && gw_sweep_definition_extend(&run.definition, *trials) < 0) {
-        gw_cli_message("gangway: out of memory");
-        gw_sweep_command_deinit(&run);
-        return GW_EXIT_FAILED;
-    }
+    int exit_code = gw_cli_end(&verb, rc, &error);
+    if (rc == 0 && trials)
+        exit_code = extend(&run, *trials);
     run.definition.continues = true;
     run.definition.json = again_json;
     run.definition.quiet = again_quiet;
-    const int exit_code = rc == 0 ? gw_sweep_command_run(&run) : ended;
+    const bool runs = exit_code == GW_EXIT_OK;
+    if (runs)
+        exit_code = gw_sweep_command_run(&run);
+    if (runs && trials && run.sweep && gw_sweep_count(run.sweep) < *trials)
+        gw_cli_message("gangway sweep extend: %" PRIu32 " of %" PRIu32 " trials: %s",
+                       gw_sweep_count(run.sweep), *trials,
+                       run.definition.search.method == GW_SEARCH_GRID
+                           ? "the grid has no more"
+                           : "the sweep was stopped, or another limit has ended it (--target, "
+                             "--patience, --time-budget, --max-failures)");
     gw_sweep_command_deinit(&run);
     return exit_code;
 }
@@ -221,7 +326,6 @@ static int run_again(const struct gw_options *options, int argc, char **argv,
 static int run_resume(int argc, char **argv)
 {
     const struct gw_option table[] = {AGAIN_OPTIONS, {0}};
-    static const uint32_t trials;
     const struct gw_options options = {
         .command = "sweep resume",
         .arguments = "NAME",
@@ -230,7 +334,7 @@ static int run_resume(int argc, char **argv)
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1};
-    return run_again(&options, argc, argv, &trials);
+    return run_again(&options, argc, argv, NULL);
 }
 
 static int run_extend(int argc, char **argv)
@@ -324,6 +428,7 @@ static const struct gw_cli_command verbs[] = {
     {"extend", "continue a sweep with more trials", run_extend},
     {"export", "write the trials for other tools", run_export},
     {"plot", "draw pictures", run_plot},
+    {"rm", "remove ended sweeps", run_rm},
     {NULL, NULL, NULL},
 };
 

@@ -420,6 +420,30 @@ static json_t *json_of(const struct gw_value *value)
     }
 }
 
+/* Writes the numbers with a fraction in a JSON text with fewer digits, if they have the same values
+ * then. */
+static void shorten(char *text)
+{
+    char real[GW_TEXT_REAL_ROOM], *to = text;
+    bool quoted = false;
+    for (size_t bytes; *text; text += bytes) {
+        bytes = quoted ? 0 : strspn(text, "-+.eE0123456789");
+        if (bytes > 0 && strchr("-0123456789", *text) && strcspn(text, ".eE") < bytes) {
+            (void)gw_text_real(strtod(text, NULL), real);
+            const char *end = strpbrk(real, ".e") ? "" : ".0"; /* readers make a float of it */
+            if (strlen(real) + strlen(end) < bytes) {
+                to += sprintf(to, "%s%s", real, end);
+                continue;
+            }
+        }
+        bytes = bytes ? bytes : quoted && *text == '\\' && text[1] ? 2 : 1;
+        quoted ^= *text == '"';
+        memmove(to, text, bytes);
+        to += bytes;
+    }
+    *to = '\0';
+}
+
 int gw_table_json(FILE *out, const struct gw_value *value, bool compact)
 {
     json_t *json = json_of(value);
@@ -428,6 +452,7 @@ int gw_table_json(FILE *out, const struct gw_value *value, bool compact)
     json_decref(json);
     if (!text)
         return GW_ENOMEM;
+    shorten(text);
     fprintf(out, "%s\n", text);
     free(text);
     return 0;

@@ -348,12 +348,36 @@ int gw_sweep_command_words(char *const *words, const struct gw_cli_command *verb
     return exit_code;
 }
 
-int gw_sweep_command_find(struct gw_client *client, const char *name, bool load,
+int gw_sweep_command_name(struct gw_client *client, const char *typed,
+                          char name[static GW_SWEEP_NAME_MAX + 1], struct gw_error *error)
+{
+    struct gw_value *arguments = gw_dict(), *jobs = NULL;
+    (void)snprintf(name, GW_SWEEP_NAME_MAX + 1, "%s", typed);
+    int rc = 0;
+    if (strcmp(typed, "last") == 0) {
+        rc = gw_dict_set(arguments, "all", gw_bool(true));
+        rc = rc < 0 ? gw_error_set(error, rc, "out of memory")
+                    : gw_client_query(client, "jobs", arguments, &jobs, error);
+        *name = '\0';
+    }
+    for (size_t i = 0; i < gw_value_count(jobs) && !*name; i++) { /* the latest is the first */
+        const struct gw_value *row = gw_value_find(gw_value_at(jobs, i), "annotations");
+        if (*gw_table_text(row, "sweep.start"))
+            (void)snprintf(name, GW_SWEEP_NAME_MAX + 1, "%s", gw_table_text(row, "sweep"));
+    }
+    gw_value_unref(arguments);
+    gw_value_unref(jobs);
+    return rc == 0 && !*name ? gw_error_set(error, GW_ENOENT, "there are no sweeps of yours") : rc;
+}
+
+int gw_sweep_command_find(struct gw_client *client, const char *typed, bool load,
                           struct gw_sweep_command *run, struct gw_error *error)
 {
-    char *text = NULL, **words = NULL, *cwd = NULL;
+    char *text = NULL, **words = NULL, *cwd = NULL, name[GW_SWEEP_NAME_MAX + 1];
     int exit_code;
-    int rc = gw_sweep_definition(client, name, &text, error);
+    int rc = gw_sweep_command_name(client, typed, name, error);
+    if (rc == 0)
+        rc = gw_sweep_definition(client, name, &text, error);
     if (rc == 0)
         rc = gw_sweep_definition_parse(text, &words, &cwd, error);
     free(text);

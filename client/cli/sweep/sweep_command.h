@@ -18,10 +18,15 @@ struct gw_sweep_command {
  * are listed in the help. */
 int gw_sweep_command_words(char *const *words, const struct gw_cli_command *verbs);
 
-/* gw_sweep_command_find reads the definition of a sweep of the cluster, and loads its trials if
- * `load`. Call gw_sweep_command_deinit also if it fails. Errors: those of gw_sweep_definition and
- * gw_sweep_load. */
-int gw_sweep_command_find(struct gw_client *client, const char *name, bool load,
+/* gw_sweep_command_name writes the name of a sweep of this user: `typed`, or the latest one for
+ * "last". GW_ENOENT: there is none. */
+int gw_sweep_command_name(struct gw_client *client, const char *typed,
+                          char name[static GW_SWEEP_NAME_MAX + 1], struct gw_error *error);
+
+/* gw_sweep_command_find reads the definition of a sweep of the cluster (or of "last"), and loads
+ * its trials if `load`. Call gw_sweep_command_deinit also if it fails. Errors: those of
+ * gw_sweep_definition and gw_sweep_load. */
+int gw_sweep_command_find(struct gw_client *client, const char *typed, bool load,
                           struct gw_sweep_command *command, struct gw_error *error);
 void gw_sweep_command_deinit(struct gw_sweep_command *command);
 

@@ -4,6 +4,7 @@
 
 #include "client/cli/launch/launch_options.h"
 #include "client/cli/lib/cli.h"
+#include "client/cli/lib/selector.h"
 #include "client/cli/lib/synonym.h"
 #include "client/cli/lib/value_io.h"
 
@@ -485,6 +486,8 @@ static bool check(struct gw_sweep_definition *d, bool command, bool is_new)
     if (!d->params.count && !d->space)
         return complain("there is no parameter: give --param NAME=VALUES, for example "
                         "--param lr=log:1e-4..1e-1");
+    if (d->name && gw_selector_name_check(d->name, &error) < 0)
+        return complain("--name %s", error.text);
     if (!read_search(d))
         return false;
     if (gw_sweep_definition_space(d, &space, &error) < 0)

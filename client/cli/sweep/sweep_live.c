@@ -53,11 +53,11 @@ static void print_left(struct gw_sweep_live *live, const struct gw_sweep *sweep)
 
 static void print_trial(struct gw_sweep_live *live, const struct gw_sweep_trial *trial)
 {
-    char params[256], text[GW_SWEEP_LINE_MAX], value[32] = "-";
+    char params[256], text[GW_SWEEP_LINE_MAX], value[GW_TEXT_REAL_ROOM] = "-";
     gw_sweep_view_params(trial->trial->params, params, sizeof params);
     if (!isnan(trial->trial->value))
-        (void)snprintf(value, sizeof value, "%.6g", trial->trial->value);
-    (void)snprintf(text, sizeof text, "%7" PRIu32 "  %-8s %6" PRIu64 "  %-11s %s",
+        (void)gw_text_real(trial->trial->value, value);
+    (void)snprintf(text, sizeof text, "%7" PRIu32 "  %-8s %6" PRIu64 "  %-19s %s",
                    trial->trial->number, gw_sweep_view_states[trial->trial->state],
                    trial->trial->step, value, params);
     print_line(live, text);
@@ -74,7 +74,7 @@ static void print_block(struct gw_sweep_live *live, const struct gw_sweep *sweep
     gw_sweep_view_line(live->definition, sweep, text, sizeof text);
     print_line(live, text);
     print_left(live, sweep);
-    (void)snprintf(text, sizeof text, "%7s  %-8s %6s  %-11.11s %s", "TRIAL", "STATE", "STEP",
+    (void)snprintf(text, sizeof text, "%7s  %-8s %6s  %-19.19s %s", "TRIAL", "STATE", "STEP",
                    live->definition->metric, "PARAMETERS");
     print_line(live, text);
     if (gw_sweep_best(sweep, &best, NULL) == 0)
@@ -103,7 +103,7 @@ static void print_ends(struct gw_sweep_live *live, const struct gw_sweep *sweep)
     for (uint32_t i = 0; i < count; i++) {
         const struct gw_sweep_trial *trial = gw_sweep_trial(sweep, i);
         const uint8_t state = (uint8_t)(trial->trial->state + 1);
-        char params[GW_SWEEP_LINE_MAX];
+        char params[GW_SWEEP_LINE_MAX], value[GW_TEXT_REAL_ROOM];
         if (live->told[i] == state || trial->trial->state == GW_TRIAL_RUNNING)
             continue;
         live->told[i] = state;
@@ -112,7 +112,8 @@ static void print_ends(struct gw_sweep_live *live, const struct gw_sweep *sweep)
         gw_sweep_view_params(trial->trial->params, params, sizeof params);
         fprintf(stderr, "trial %" PRIu32 " %s", i, gw_sweep_view_states[trial->trial->state]);
         if (!isnan(trial->trial->value))
-            fprintf(stderr, " %s=%.6g", live->definition->metric, trial->trial->value);
+            fprintf(stderr, " %s=%s", live->definition->metric,
+                    gw_text_real(trial->trial->value, value));
         fprintf(stderr, " %s%s%.*s\n", params, *trial->text ? ": " : "",
                 (int)strcspn(trial->text, "\n"), trial->text);
     }

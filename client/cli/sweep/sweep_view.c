@@ -6,6 +6,7 @@
 #include "client/cli/lib/units.h"
 #include "client/cli/sweep/trial_command.h"
 #include "graph/base/clock.h"
+#include "graph/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +32,6 @@ struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep)
     return counts;
 }
 
-/* Writes the params as "lr=0.01 batch=64", numbers with few digits. */
 void gw_sweep_view_params(const struct gw_value *params, char *text, size_t text_bytes)
 {
     size_t used = 0;
@@ -39,11 +39,7 @@ void gw_sweep_view_params(const struct gw_value *params, char *text, size_t text
     for (size_t i = 0; i < gw_value_count(params) && used < text_bytes; i++) {
         const struct gw_value *value = gw_value_at(params, i);
         char word[128];
-        double real;
-        if (gw_value_type(value) == GW_F64 && gw_value_get_f64(value, &real, NULL) == 0)
-            (void)snprintf(word, sizeof word, "%.4g", real);
-        else
-            (void)gw_sweep_word(value, word, sizeof word);
+        (void)gw_sweep_word(value, word, sizeof word);
         used += (size_t)snprintf(text + used, text_bytes - used, "%s%s=%s", i ? " " : "",
                                  gw_value_key(params, i), word);
     }
@@ -55,6 +51,7 @@ void gw_sweep_view_line(const struct gw_sweep_definition *d, const struct gw_swe
 {
     const struct gw_sweep_counts counts = gw_sweep_view_count(sweep);
     const struct gw_sweep_trial *best;
+    char value[GW_TEXT_REAL_ROOM];
     int used = snprintf(text, bytes, "%s: ", d->name);
     if (d->search.trials)
         used += snprintf(text + used, bytes - (size_t)used, "%" PRIu32 " of %" PRIu32 " trials",
@@ -66,8 +63,8 @@ void gw_sweep_view_line(const struct gw_sweep_definition *d, const struct gw_swe
             used += snprintf(text + used, bytes - (size_t)used, ", %" PRIu32 " %s",
                              counts.of[state], gw_sweep_view_states[state]);
     if (gw_sweep_best(sweep, &best, NULL) == 0)
-        (void)snprintf(text + used, bytes - (size_t)used, ", best %s %.6g", d->metric,
-                       best->trial->value);
+        (void)snprintf(text + used, bytes - (size_t)used, ", best %s %s", d->metric,
+                       gw_text_real(best->trial->value, value));
 }
 
 void gw_sweep_view_summary(FILE *out, const struct gw_sweep_definition *d,
@@ -84,14 +81,15 @@ int gw_sweep_view_best(FILE *out, const struct gw_sweep_definition *d, const str
                        struct gw_error *error)
 {
     const struct gw_sweep_trial *best = NULL;
+    char value[GW_TEXT_REAL_ROOM];
     int rc = gw_sweep_best(sweep, &best, error);
     if (rc < 0)
         return rc;
     char *command = gw_trial_command_text(d, best->trial);
     if (!command)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    fprintf(out, "Best: trial %" PRIu32 " (job %" PRIu64 "), %s %.10g\n", best->trial->number,
-            best->job, d->metric, best->trial->value);
+    fprintf(out, "Best: trial %" PRIu32 " (job %" PRIu64 "), %s %s\n", best->trial->number,
+            best->job, d->metric, gw_text_real(best->trial->value, value));
     for (size_t i = 0; i < gw_value_count(best->trial->params); i++) {
         char word[256];
         (void)gw_sweep_word(gw_value_at(best->trial->params, i), word, sizeof word);
@@ -114,11 +112,12 @@ static struct gw_value *describe(const struct gw_sweep_trial *trial, bool table)
     int rc = gw_dict_set(row, "number", gw_i64(trial->trial->number));
     rc |= gw_dict_set(row, "state", gw_str(gw_sweep_view_states[trial->trial->state]));
     if (table) {
-        char value[32];
-        (void)snprintf(value, sizeof value, "%.6g", trial->trial->value);
+        char value[GW_TEXT_REAL_ROOM];
         gw_sweep_view_params(trial->trial->params, params, sizeof params);
         rc |= gw_dict_set(row, "params", gw_str(params));
-        rc |= gw_dict_set(row, "value", gw_str(isnan(trial->trial->value) ? "-" : value));
+        rc |= gw_dict_set(
+            row, "value",
+            gw_str(isnan(trial->trial->value) ? "-" : gw_text_real(trial->trial->value, value)));
         rc |= gw_dict_set(row, "time_ns",
                           gw_i64(trial->began_ns ? (int64_t)(end_ns - trial->began_ns) : 0));
     } else {
@@ -250,6 +249,7 @@ static struct gw_value *param_names(const struct gw_sweep *sweep)
 void gw_sweep_view_csv(FILE *out, const struct gw_sweep_definition *d, const struct gw_sweep *sweep)
 {
     struct gw_value *names = param_names(sweep);
+    char value[GW_TEXT_REAL_ROOM];
     fprintf(out, "trial,state,");
     print_field(out, d->metric);
     fprintf(out, ",step,job,began_ns,ended_ns");
@@ -262,15 +262,15 @@ void gw_sweep_view_csv(FILE *out, const struct gw_sweep_definition *d, const str
         const struct gw_sweep_trial *trial = gw_sweep_trial(sweep, i);
         fprintf(out, "%" PRIu32 ",%s,", i, gw_sweep_view_states[trial->trial->state]);
         if (!isnan(trial->trial->value))
-            fprintf(out, "%.17g", trial->trial->value);
+            fputs(gw_text_real(trial->trial->value, value), out);
         fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, trial->trial->step,
                 trial->job, trial->began_ns, trial->ended_ns);
         for (size_t k = 0; k < gw_value_count(names); k++) {
-            const struct gw_value *value =
+            const struct gw_value *param =
                 gw_value_find(trial->trial->params, gw_value_key(names, k));
             char word[1024] = "";
-            if (value)
-                (void)gw_sweep_word(value, word, sizeof word);
+            if (param)
+                (void)gw_sweep_word(param, word, sizeof word);
             fputc(',', out);
             print_field(out, word);
         }

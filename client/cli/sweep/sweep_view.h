@@ -13,7 +13,7 @@ struct gw_sweep_counts {
 };
 struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep);
 
-/* gw_sweep_view_params writes params as "lr=0.01 batch=64", numbers with few digits.
+/* gw_sweep_view_params writes params as "lr=0.01 batch=64".
  * gw_sweep_view_line writes the summary of gw_sweep_view_summary without a newline. */
 enum { GW_SWEEP_LINE_MAX = 512 };
 void gw_sweep_view_params(const struct gw_value *params, char *text, size_t text_bytes);

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_BYTES = 32 };
-
 static void encode(struct gw_text *to, const char *text)
 {
     for (; *text; text++) {
@@ -107,17 +105,13 @@ void gw_trial_record_deinit(struct gw_trial_record *record)
 
 size_t gw_sweep_word(const struct gw_value *value, char *text, size_t text_bytes)
 {
-    char number[NUMBER_BYTES];
+    char number[GW_TEXT_REAL_ROOM];
     const char *said = number;
     double real = 0;
     bool yes = false;
-    if (gw_value_type(value) == GW_F64 && gw_value_get_f64(value, &real, NULL) == 0) {
-        for (int digits = 15; digits <= 17; digits++) {
-            (void)snprintf(number, sizeof number, "%.*g", digits, real);
-            if (strtod(number, NULL) == real)
-                break;
-        }
-    } else if (gw_value_get_bool(value, &yes, NULL) == 0)
+    if (gw_value_type(value) == GW_F64 && gw_value_get_f64(value, &real, NULL) == 0)
+        (void)gw_text_real(real, number);
+    else if (gw_value_get_bool(value, &yes, NULL) == 0)
         said = yes ? "true" : "false";
     else if (gw_value_get_str(value, &said, NULL) < 0)
         return gw_value_format(value, text, text_bytes);

@@ -522,20 +522,23 @@ static void json_output_covers_every_value_type(void **state)
 {
     char text[256] = "";
     FILE *out = tmpfile();
-    struct gw_value *value = row(1, "x\"y", 2), *list = gw_list();
+    struct gw_value *value = row(1, "x\"0.10000000000000001", 2), *list = gw_list();
     gw_list_push(list, gw_nil());
     gw_list_push(list, gw_bool(true));
     gw_list_push(list, gw_f64(0.5));
     gw_list_push(list, gw_f64((double)INFINITY));
     gw_list_push(list, gw_f64(0));
+    gw_list_push(list, gw_f64(0.1));
+    gw_list_push(list, gw_f64(-1e22));
+    gw_list_push(list, gw_f64(0.1 + 0.2));
     gw_list_push(list, gw_bytes_copy("abc", 3));
     gw_dict_set(value, "list", list);
     assert_int_equal(gw_table_json(out, value, true), 0);
     rewind(out);
     assert_non_null(fgets(text, sizeof text, out));
     assert_string_equal(text,
-                        "{\"job\":1,\"name\":\"x\\\"y\",\"time\":2,\"list\":[null,true,0.5,null,"
-                        "0.0,\"YWJj\"]}\n");
+                        "{\"job\":1,\"name\":\"x\\\"0.10000000000000001\",\"time\":2,\"list\":"
+                        "[null,true,0.5,null,0.0,0.1,-1e22,0.30000000000000004,\"YWJj\"]}\n");
     fclose(out);
     gw_value_unref(value);
 }

@@ -420,6 +420,21 @@ static void duration_text_has_suitable_units(void **state)
         assert_string_equal(gw_text_duration(all[i].ns, text), all[i].text);
 }
 
+static void reals_have_as_few_digits_as_they_need(void **state)
+{
+    static const char *const all[] = {
+        "0.1", "3", "-0.2", "1e-300", "0.31868550193880761", "1e+22", "123456789012345"};
+    char text[GW_TEXT_REAL_ROOM];
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const double real = strtod(all[i], NULL);
+        assert_true(strlen(gw_text_real(real, text)) <= strlen(all[i]));
+        assert_true(strtod(text, NULL) == real);
+    }
+    assert_string_equal(gw_text_real(0.1 + 0.2, text), "0.30000000000000004");
+    assert_string_equal(gw_text_real(0.3186855019388076, text), "0.3186855019388076");
+}
+
 static void field_functions_find_count_and_number_fields(void **state)
 {
     static const char line[] = "  one\ttwo \"three  four\" ";
@@ -448,6 +463,7 @@ static void field_functions_find_count_and_number_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reals_have_as_few_digits_as_they_need),
         cmocka_unit_test(field_functions_find_count_and_number_fields),
         cmocka_unit_test(array_pushes_removes_and_refuses_overflow),
         cmocka_unit_test(heap_pops_the_minimum_and_removes_any_item),
