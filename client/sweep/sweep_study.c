@@ -122,6 +122,27 @@ static uint64_t number(const struct gw_value *row, const char *key)
     return (uint64_t)i;
 }
 
+static int by_begin(const void *a, const void *b)
+{
+    const struct gw_study_run *x = a, *y = b;
+    if (x->trial != y->trial)
+        return x->trial < y->trial ? -1 : 1;
+    return (x->began_ns > y->began_ns) - (x->began_ns < y->began_ns);
+}
+
+/* Gives each trial its runs, in their order. */
+static void add_runs(struct gw_sweep_study *made)
+{
+    const struct gw_study_run *run;
+    if (made->runs.count > 1)
+        qsort(made->runs.items, made->runs.count, sizeof *run, by_begin);
+    GW_ARRAY_EACH (&made->runs, run) {
+        struct gw_study_trial *trial = &made->trials[run->trial];
+        if (trial->run_count++ == 0)
+            trial->runs = run;
+    }
+}
+
 /* Finds the jobs of the trials, and when each trial started. */
 static int find_jobs(struct gw_sweep_study *made, struct gw_client *client, struct jobs *jobs,
                      struct gw_error *error)
@@ -139,9 +160,15 @@ static int find_jobs(struct gw_sweep_study *made, struct gw_client *client, stru
         }
         if (rc == 0 && record.trial < made->study.trial_count) {
             struct gw_study_trial *trial = &made->trials[record.trial];
+            const struct gw_study_run run = {.trial = record.trial,
+                                             .began_ns = began_ns,
+                                             .ended_ns = number(row, "ended_ns"),
+                                             .ranks = (uint32_t)fmax(1, number(row, "ranks"))};
             if (began_ns && (!trial->began_ns || began_ns < trial->began_ns))
                 trial->began_ns = began_ns;
             rc = gw_array_push(&jobs->ids, number(row, "id"));
+            if (rc == 0 && began_ns)
+                rc = gw_array_push(&made->runs, run);
             if (rc == 0)
                 rc = gw_map_put(&jobs->trials, number(row, "id"), record.trial);
         }
@@ -151,6 +178,7 @@ static int find_jobs(struct gw_sweep_study *made, struct gw_client *client, stru
             (void)gw_error_set(error, rc, "out of memory");
     }
     gw_value_unref(rows);
+    add_runs(made);
     return rc;
 }
 
@@ -265,6 +293,7 @@ void gw_sweep_study_deinit(struct gw_sweep_study *made)
         free(*name);
     gw_array_deinit(&made->names);
     gw_array_deinit(&made->reports);
+    gw_array_deinit(&made->runs);
     free(made->params);
     free(made->trials);
     free(made->points);

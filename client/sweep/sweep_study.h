@@ -13,6 +13,7 @@ struct gw_sweep_study {
     struct gw_study_trial *trials;
     double *points;                           /* a row for each trial */
     GW_ARRAY(struct gw_study_report) reports; /* by trial */
+    GW_ARRAY(struct gw_study_run) runs;       /* by trial */
     GW_ARRAY(char *) names;                   /* of metrics */
 };
 

@@ -38,6 +38,8 @@ class PythonSweep(e2e.Case):
         self.up("--slots", "2")
         trials = self.sweep("p", "--trials", "9", "--asha", "eta=3,max=9,promote",
                             "--trial-dirs", "trials")["trials"]
+        said = self.gangway("sweep", "show", "p").stdout
+        self.assertRegex(said, r"^p: 9 of 9 trials, \d paused, best")
         done = [trial for trial in trials if trial["state"] == "done"]
         self.assertTrue(done)
         for trial in done:

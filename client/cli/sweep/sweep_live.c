@@ -32,7 +32,9 @@ static int columns_of(void)
 
 static void print_line(struct gw_sweep_live *live, const char *text)
 {
-    fprintf(stderr, "%.*s\033[K\n", columns_of() - 1, text);
+    const int room = columns_of() - 1;
+    const bool cut = strlen(text) > (size_t)room;
+    fprintf(stderr, "%.*s%s\033[K\n", cut ? room - 3 : room, text, cut ? "..." : "");
     live->lines++;
 }
 

@@ -29,6 +29,8 @@ struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep)
         counts.of[gw_sweep_trial(sweep, i)->trial->state]++;
     counts.ended =
         counts.of[GW_TRIAL_DONE] + counts.of[GW_TRIAL_PRUNED] + counts.of[GW_TRIAL_FAILED];
+    if (!counts.of[GW_TRIAL_RUNNING]) /* nobody continues the paused ones: the sweep is over */
+        counts.ended += counts.of[GW_TRIAL_PAUSED];
     return counts;
 }
 

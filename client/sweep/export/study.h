@@ -44,6 +44,13 @@ enum gw_study_state {
     GW_STUDY_STATES, /* number of states */
 };
 
+/* A run of a trial: one of its jobs. A trial that was paused, copied or interrupted has several. */
+struct gw_study_run {
+    size_t trial;
+    uint64_t began_ns, ended_ns; /* wall clock since 1970; ended 0: it still runs */
+    uint32_t ranks;              /* at least 1 */
+};
+
 struct gw_study_trial {
     enum gw_study_state state;
     const double *params; /* of each parameter its number, of a choice the index; NaN: the trial
@@ -53,6 +60,8 @@ struct gw_study_trial {
     uint64_t began_ns, ended_ns;           /* wall clock since 1970; 0: not yet */
     const struct gw_study_report *reports; /* in the order of their times */
     size_t report_count;
+    const struct gw_study_run *runs; /* in the order of their times */
+    size_t run_count;
 };
 
 struct gw_study {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LOG_RATIO 10. /* a derived parameter with a wider range has a logarithmic axis */
+
 struct gw_axis gw_axis_numbers(double low, double high, bool log)
 {
     struct gw_axis axis = {.low = low, .high = high, .log = log && low > 0};
@@ -37,7 +39,10 @@ struct gw_axis gw_axis_param(const struct gw_study *study, size_t param)
             low = fmin(low, study->trials[i].params[param]);
             high = fmax(high, study->trials[i].params[param]);
         }
-    return gw_axis_numbers(low, high, p->log);
+    const bool wide = p->derived && low > 0 && high >= LOG_RATIO * low;
+    struct gw_axis axis = gw_axis_numbers(low, high, p->log || wide);
+    axis.is_whole = p->kind == GW_STUDY_INT;
+    return axis;
 }
 
 double gw_axis_at(const struct gw_axis *axis, double value)

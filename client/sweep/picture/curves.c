@@ -1,4 +1,4 @@
-/* What each trial has reported, against steps or against time. */
+/* What each trial has reported, against steps or against the time that it has run. */
 #include "client/sweep/picture/picture.h"
 #include "client/sweep/picture/trials.h"
 
@@ -23,10 +23,7 @@ struct curves {
 static double position_of(const struct curves *curves, const struct gw_study_trial *trial,
                           const struct gw_study_report *report)
 {
-    if (!curves->by_time)
-        return (double)report->step;
-    return report->wall_ns > trial->began_ns ? (double)(report->wall_ns - trial->began_ns) / 1e9
-                                             : 0;
+    return curves->by_time ? gw_trials_run_s(trial, report->wall_ns) : (double)report->step;
 }
 
 static bool is_shown(const struct curves *curves, const struct gw_study_report *report)
@@ -131,7 +128,7 @@ static void draw_curves(FILE *out, const struct gw_study *study, bool by_time)
         gw_trials_metric(study, text);
         gw_draw_y_axis(out, &curves.y, curves.x.from, curves.x.to, text);
         gw_draw_x_axis(out, &curves.x, curves.y.from,
-                       by_time ? "time since the trial began" : "step");
+                       by_time ? "time that the trial has run" : "step");
         for (size_t i = 0; i < study->trial_count; i++)
             draw_curve(out, &curves, order[i]);
     } else

@@ -122,6 +122,16 @@ size_t *gw_trials_order(const struct gw_study *study)
     return order;
 }
 
+double gw_trials_run_s(const struct gw_study_trial *trial, uint64_t wall_ns)
+{
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < trial->run_count && trial->runs[i].began_ns < wall_ns; i++) {
+        const uint64_t ended_ns = trial->runs[i].ended_ns;
+        sum_ns += (ended_ns && ended_ns < wall_ns ? ended_ns : wall_ns) - trial->runs[i].began_ns;
+    }
+    return (double)sum_ns / 1e9;
+}
+
 const char *gw_trials_colour(const struct gw_study *study, size_t trial)
 {
     return trial == study->best ? GW_DRAW_BEST : gw_draw_colours[study->trials[trial].state];

@@ -28,6 +28,10 @@ void gw_trials_legend(FILE *out, const struct gw_study *study, bool line);
 void gw_trials_mark(FILE *out, const struct gw_study *study, size_t trial,
                     const struct gw_axis *values, double x);
 
+/* gw_trials_run_s returns how many seconds a trial had run at a time of the wall clock: without the
+ * time for which it was paused. */
+double gw_trials_run_s(const struct gw_study_trial *trial, uint64_t wall_ns);
+
 /* gw_trials_colour returns the colour of a trial. */
 const char *gw_trials_colour(const struct gw_study *study, size_t trial);
 

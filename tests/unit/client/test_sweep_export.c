@@ -22,10 +22,13 @@ static const struct gw_study_report reports[] = {
     {"loss", 2, 2500000000, NAN},
 };
 static const struct gw_study_trial trials[] = {
-    {GW_STUDY_DONE, (const double[]){.01, 3, 1, 16}, .25, 2, 1000000000, 3000000000, reports, 3},
-    {GW_STUDY_FAILED, (const double[]){.5, 8, NAN, 16}, NAN, 0, 1000000000, 3000000000, NULL, 0},
-    {GW_STUDY_PRUNED, (const double[]){.5, 1, 2, 16}, -.5, 7, 1000000000, 3000000000, NULL, 0},
-    {GW_STUDY_RUNNING, (const double[]){.5, 1, 0, 16}, NAN, 0, 1000000000, 0, NULL, 0},
+    {GW_STUDY_DONE, (const double[]){.01, 3, 1, 16}, .25, 2, 1000000000, 3000000000, reports, 3,
+     NULL, 0},
+    {GW_STUDY_FAILED, (const double[]){.5, 8, NAN, 16}, NAN, 0, 1000000000, 3000000000, NULL, 0,
+     NULL, 0},
+    {GW_STUDY_PRUNED, (const double[]){.5, 1, 2, 16}, -.5, 7, 1000000000, 3000000000, NULL, 0, NULL,
+     0},
+    {GW_STUDY_RUNNING, (const double[]){.5, 1, 0, 16}, NAN, 0, 1000000000, 0, NULL, 0, NULL, 0},
 };
 static const struct gw_study study = {"pets", "loss", false, params, 4, trials, 4, 0};
 

@@ -24,6 +24,7 @@ enum { PARAMS = sizeof params / sizeof *params };
 static double points[TRIALS][PARAMS];
 static struct gw_study_trial trials[TRIALS];
 static struct gw_study_report reports[TRIALS];
+static struct gw_study_run runs[TRIALS];
 
 /* A study of `count` trials that are done, the best last; values fall with lr and with gpus. */
 static struct gw_study make_study(size_t count, double value)
@@ -42,7 +43,10 @@ static struct gw_study make_study(size_t count, double value)
                                             (uint64_t)(i + 1) * 1000000000,
                                             (uint64_t)(i + 3) * 1000000000,
                                             &reports[i],
+                                            1,
+                                            &runs[i],
                                             1};
+        runs[i] = (struct gw_study_run){i, trials[i].began_ns, trials[i].ended_ns, 1};
     }
     return (struct gw_study){"pets & <dogs>", "loss<", false, params,
                              PARAMS,          trials,  count, count ? count - 1 : 0};
@@ -80,8 +84,13 @@ static void each_picture_is_complete_for_odd_studies(void **state)
     draw_all(&study);
     study = make_study(TRIALS, NAN);
     trials[3].value = reports[3].value = INFINITY;
-    trials[4] = (struct gw_study_trial){GW_STUDY_FAILED, points[4], NAN, 0, 5, 4, NULL, 0};
-    trials[5] = (struct gw_study_trial){GW_STUDY_RUNNING, points[5], NAN, 0, 0, 0, NULL, 0};
+    trials[4] =
+        (struct gw_study_trial){GW_STUDY_FAILED, points[4], NAN, 0, 5, 4, NULL, 0, &runs[4], 1};
+    trials[5] =
+        (struct gw_study_trial){GW_STUDY_RUNNING, points[5], NAN, 0, 0, 0, NULL, 0, NULL, 0};
+    runs[4].ended_ns = 4; /* before its begin */
+    runs[6].ended_ns = 0;
+    runs[7].ranks = 1000;
     points[6][1] = NAN;
     reports[7].value = NAN;
     draw_all(&study);
@@ -90,6 +99,31 @@ static void each_picture_is_complete_for_odd_studies(void **state)
     study.best = TRIALS;
     study.maximize = true;
     draw_all(&study);
+}
+
+static void each_run_has_a_bar_with_a_row_for_each_rank(void **state)
+{
+    enum { S = 1000000000 };
+    const struct gw_study_run all[] = {
+        {0, 1ull * S, 5ull * S, 2}, {1, 1ull * S, 3ull * S, 1}, {1, 4ull * S, 6ull * S, 1}};
+    struct gw_study study = make_study(2, NAN);
+    char *text = NULL;
+    size_t bytes, bars = 0;
+    (void)state;
+    trials[0].runs = all;
+    trials[1].runs = all + 1;
+    trials[1].run_count = 2;
+    FILE *out = open_memstream(&text, &bytes);
+    gw_picture_timeline(out, &study);
+    assert_int_equal(fclose(out), 0);
+    for (const char *at = text; (at = strstr(at, "<title>trial")); at++)
+        bars++;
+    assert_int_equal(bars, 3);
+    assert_non_null(strstr(text, "height=\"54.0\"")); /* two rows of 28 without the gap of 2 */
+    free(text);
+    assert_true(gw_trials_run_s(&trials[1], 2ull * S) == 1);
+    assert_true(gw_trials_run_s(&trials[1], 5ull * S) == 3); /* without the pause from 3 to 4 */
+    assert_true(gw_trials_run_s(&trials[1], 9ull * S) == 4);
 }
 
 static void assert_ticks(struct gw_axis axis, unsigned wanted, const char *labels)
@@ -121,6 +155,13 @@ static void ticks_are_round_numbers(void **state)
     axis = gw_axis_numbers(0, 2, false);
     axis.is_whole = true;
     assert_ticks(axis, 8, "0 1 2");
+    struct gw_study study = make_study(TRIALS, NAN);
+    points[0][3] = 1024;
+    assert_true(gw_axis_param(&study, 3).log); /* a derived parameter from 64 to 1024 */
+    const struct gw_study_param count = {.name = "n", .kind = GW_STUDY_INT, .low = 1, .high = 3};
+    study.params = &count;
+    study.trial_count = 0;
+    assert_ticks(gw_axis_param(&study, 0), 8, "1 2 3");
 }
 
 static void few_bad_values_lie_outside_and_wide_losses_are_logarithmic(void **state)
@@ -185,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_picture_is_complete_for_odd_studies),
+        cmocka_unit_test(each_run_has_a_bar_with_a_row_for_each_rank),
         cmocka_unit_test(ticks_are_round_numbers),
         cmocka_unit_test(few_bad_values_lie_outside_and_wide_losses_are_logarithmic),
         cmocka_unit_test(trials_are_drawn_from_the_worst_to_the_best),
