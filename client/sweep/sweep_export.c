@@ -1,4 +1,6 @@
-/* Writes files of a sweep. Each appears under its name completely written, or not at all. */
+/* Writes files of a sweep, or sends it to a server. Each file appears under its name completely
+ * written, or not at all. */
+#include "client/sweep/controller/sweep.h"
 #include "client/sweep/export/optuna.h"
 #include "client/sweep/export/tensorboard.h"
 #include "client/sweep/picture/picture.h"
@@ -92,11 +94,54 @@ static int write_pictures(const char *folder, struct source *source, struct gw_e
     return rc;
 }
 
-int gw_sweep_export(const struct gw_sweep *sweep, struct gw_client *client,
-                    enum gw_sweep_format format, const char *path, struct gw_error *error)
+/* How the sweep stands: 0 if no trial runs. */
+static int sweep_end(const struct gw_study *study)
+{
+    for (size_t i = 0; i < study->trial_count; i++)
+        if (!study->trials[i].ended_ns)
+            return GW_ECANCELLED;
+    return 0;
+}
+
+/* Sends a study to an MLflow server, and the files of a folder unless it is NULL. */
+static int send_mlflow(struct gw_sweep *sweep, struct gw_client *client, const char *url,
+                       const char *folder, struct gw_error *error)
+{
+    struct gw_sweep_study made;
+    struct gw_mlflow *feed = NULL;
+    int rc = gw_sweep_study_init(&made, sweep, client, error);
+    if (rc == 0)
+        rc = gw_sweep_feed_open(sweep, url, &feed, error);
+    for (size_t i = 0; rc == 0 && i < made.study.trial_count; i++)
+        gw_sweep_feed_reports(feed, (uint32_t)i, &made.study.trials[i]);
+    if (rc == 0) {
+        (void)gw_sweep_feed_trials(sweep, feed, 0);
+        rc = gw_sweep_feed_identify(sweep, client, feed, error);
+    }
+    if (rc == 0)
+        rc = gw_sweep_feed_flush(sweep, feed, sweep_end(&made.study), error);
+    if (rc == 0 && folder && made.study.best == made.study.trial_count)
+        rc = gw_error_set(error, GW_ENOENT, "no trial has succeeded");
+    if (rc == 0 && folder)
+        rc = gw_sweep_feed_upload(feed, (uint32_t)made.study.best, folder, error);
+    gw_sweep_feed_close(feed);
+    gw_sweep_study_deinit(&made);
+    return rc;
+}
+
+int gw_sweep_upload(struct gw_sweep *sweep, struct gw_client *client, const char *url,
+                    const char *folder, struct gw_error *error)
+{
+    return send_mlflow(sweep, client, url, folder, error);
+}
+
+int gw_sweep_export(struct gw_sweep *sweep, struct gw_client *client, enum gw_sweep_format format,
+                    const char *path, struct gw_error *error)
 {
     struct gw_sweep_study made;
     struct source source = {.study = &made.study};
+    if (format == GW_SWEEP_MLFLOW)
+        return send_mlflow(sweep, client, path, NULL, error);
     int rc = gw_sweep_study_init(&made, sweep, client, error);
     if (rc == 0 && format == GW_SWEEP_PICTURES)
         rc = write_pictures(path, &source, error);

@@ -80,11 +80,6 @@ static void read_point(const struct gw_study *study, const struct gw_space *spac
 static int add_trials(struct gw_sweep_study *made, const struct gw_space *space,
                       const struct gw_sweep *sweep)
 {
-    static const enum gw_study_state states[] = {[GW_TRIAL_RUNNING] = GW_STUDY_RUNNING,
-                                                 [GW_TRIAL_PAUSED] = GW_STUDY_PAUSED,
-                                                 [GW_TRIAL_DONE] = GW_STUDY_DONE,
-                                                 [GW_TRIAL_PRUNED] = GW_STUDY_PRUNED,
-                                                 [GW_TRIAL_FAILED] = GW_STUDY_FAILED};
     const struct gw_sweep_trial *best;
     const size_t count = gw_sweep_count(sweep);
     made->trials = calloc(count + 1, sizeof *made->trials);
@@ -99,7 +94,7 @@ static int add_trials(struct gw_sweep_study *made, const struct gw_space *space,
         const struct gw_sweep_trial *trial = gw_sweep_trial(sweep, (uint32_t)i);
         double *point = made->points + i * made->study.param_count;
         read_point(&made->study, space, trial->trial->params, point);
-        made->trials[i] = (struct gw_study_trial){.state = states[trial->trial->state],
+        made->trials[i] = (struct gw_study_trial){.state = gw_sweep_feed_state(trial->trial->state),
                                                   .params = point,
                                                   .value = trial->trial->value,
                                                   .step = (int64_t)trial->trial->step,
@@ -187,7 +182,7 @@ static int find_jobs(struct gw_sweep_study *made, struct gw_client *client, stru
 /* A report, and what it is sorted by. */
 struct row {
     struct gw_study_report report;
-    uint64_t trial, seq;
+    uint64_t trial;
 };
 
 struct reading {
@@ -214,14 +209,15 @@ static const char *own_name(struct gw_sweep_study *made, const char *name)
 static int note_event(void *arg, const struct gw_sweep_event *event, struct gw_error *error)
 {
     struct reading *reading = arg;
-    struct row row = {.seq = event->seq};
+    struct row row = {0};
     if (event->end || event->index != 0 ||
         !gw_map_get(&reading->jobs->trials, event->job, &row.trial))
         return 0;
     row.report = (struct gw_study_report){.name = own_name(reading->made, event->name),
                                           .step = event->step,
                                           .wall_ns = event->wall_ns,
-                                          .value = event->value};
+                                          .value = event->value,
+                                          .seq = event->seq};
     if (!row.report.name || gw_array_push(&reading->rows, row) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     return 0;
@@ -232,7 +228,7 @@ static int by_trial(const void *a, const void *b)
     const struct row *x = a, *y = b;
     if (x->trial != y->trial)
         return x->trial < y->trial ? -1 : 1;
-    return (x->seq > y->seq) - (x->seq < y->seq);
+    return (x->report.seq > y->report.seq) - (x->report.seq < y->report.seq);
 }
 
 /* Gives each trial its reports, in their order. */

@@ -20,7 +20,7 @@ libjansson-dev                 |build|pc:jansson                |JSON of command
 libmicrohttpd-dev              |build|pc:libmicrohttpd          |the rendezvous of Horovod scripts
 libsqlite3-dev                 |build|pc:sqlite3                |what outlives the scheduler
 libssl-dev                     |build|pc:libcrypto              |SHA-256 of shipped programs
-libcurl4-openssl-dev           |build|pc:libcurl                |the examples fetch data sets by URL
+libcurl4-openssl-dev           |build|pc:libcurl                |requests to MLflow; data sets
 ca-certificates                |build|file:/etc/ca-certificates.conf|certificates of https servers
 zlib1g-dev                     |build|pc:zlib                   |the examples read .gz files
 libopenblas-dev                |build|pc:openblas               |matrix products of the examples

@@ -4,12 +4,15 @@
 #include "client/cli/lib/options.h"
 #include "client/cli/lib/table.h"
 #include "client/cli/sweep/sweep_command.h"
+#include "client/cli/sweep/sweep_mlflow.h"
 #include "client/cli/sweep/sweep_view.h"
 #include "client/cli/sweep/trial_command.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char *export_format, *export_path, *export_experiment;
 
 /* A verb that shows one sweep. */
 static int show_one(const struct gw_options *options, int argc, char **argv, bool *json,
@@ -20,6 +23,7 @@ static int show_one(const struct gw_options *options, int argc, char **argv, boo
     struct gw_sweep_command run = {0};
     if (!gw_cli_begin(options, argc, argv, &verb))
         return verb.exit_code;
+    run.experiment = export_experiment;
     int rc = gw_sweep_command_find(verb.client, argv[verb.first], true, &run, &error);
     if (rc == 0) {
         run.definition.json = *json;
@@ -86,7 +90,12 @@ static int run_best(int argc, char **argv)
     return show_one(&options, argc, argv, &json, show_best);
 }
 
-static const char *export_format, *export_path;
+static int export_mlflow(const struct gw_sweep_command *run, struct gw_error *error)
+{
+    const char *url = export_path ? export_path : run->definition.mlflow;
+    return url ? gw_sweep_mlflow_send(&run->definition, run->sweep, run->client, url, error)
+               : gw_error_set(error, GW_EINVAL, "mlflow needs a server: add -o URL");
+}
 
 static int export_trials(struct gw_sweep_command *run, struct gw_error *error)
 {
@@ -95,9 +104,12 @@ static int export_trials(struct gw_sweep_command *run, struct gw_error *error)
         return gw_sweep_command_write(run, path, *format == 'j', error);
     if (strcmp(format, "optuna") == 0)
         return gw_sweep_export(run->sweep, run->client, GW_SWEEP_OPTUNA, path ? path : "-", error);
+    if (strcmp(format, "mlflow") == 0)
+        return export_mlflow(run, error);
     if (strcmp(format, "tensorboard") != 0)
         return gw_error_set(error, GW_EINVAL,
-                            "there is no format %s: give csv, json, optuna or tensorboard", format);
+                            "there is no format %s: give csv, json, optuna, tensorboard or mlflow",
+                            format);
     if (!path)
         return gw_error_set(error, GW_EINVAL, "tensorboard needs a folder: add -o DIR");
     const int rc = gw_cli_make_output(path, error);
@@ -110,16 +122,19 @@ static int run_export(int argc, char **argv)
     static bool json;
     const struct gw_option table[] = {
         {"format", 0, GW_OPTION_TEXT, &export_format, "FORMAT",
-         "csv (the default), json, optuna (a journal file)\nor tensorboard (a folder)"},
+         "csv (the default), json, optuna (a journal file),\ntensorboard (a folder) or mlflow (a "
+         "server)"},
         {"output", 'o', GW_OPTION_TEXT, &export_path, "PATH",
-         "write it there, not to standard output"},
+         "write it there, not to standard output; for mlflow:\nthe URL of the server"},
+        {"experiment", 0, GW_OPTION_TEXT, &export_experiment, "NAME",
+         "experiment of MLflow (default: Default)"},
         {0}};
     const struct gw_options options = {
         .command = "sweep export",
         .arguments = "NAME",
-        .summary = "Write the trials of a sweep as files of other tools.",
+        .summary = "Write the trials of a sweep as files of other tools, or to an MLflow server.",
         .details = "`optuna-dashboard FILE` opens the journal, `tensorboard --logdir DIR` the\n"
-                   "folder.",
+                   "folder. An MLflow server gets what it does not have yet.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1};

@@ -4,6 +4,7 @@
 #include "client/cli/lib/atomic_file.h"
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/table.h"
+#include "client/cli/sweep/sweep_mlflow.h"
 #include "client/cli/sweep/sweep_view.h"
 #include "client/cli/sweep/trial_command.h"
 #include "client/cli/sweep/trial_template.h"
@@ -57,7 +58,10 @@ static int run_init(struct gw_sweep_command *run, bool attached, struct gw_error
         space, &run->definition.search,
         GW_SWEEP_OPTIONS(.name = run->definition.name, .metric = run->definition.metric,
                          .attached = attached, .parallel = run->definition.parallel, .make = make,
-                         .on_change = on_change, .definition = run->text, .arg = run),
+                         .on_change = on_change, .definition = run->text, .arg = run,
+                         .mlflow = run->definition.mlflow,
+                         .mlflow_experiment =
+                             run->experiment ? run->experiment : run->definition.experiment),
         &run->sweep, error);
 }
 
@@ -122,6 +126,8 @@ static int print_result(const struct gw_sweep_command *run, bool table)
                        gw_sweep_count(run->sweep) ? gw_sweep_trial(run->sweep, 0)->job : 0);
     if ((rc == 0 || none) && d->out)
         rc = write_out(run, &error);
+    if (!none && d->mlflow)
+        gw_sweep_mlflow_finish(d, run->sweep, run->client);
     return rc < 0 && rc != GW_ENOENT ? gw_cli_error(&error) : none ? GW_EXIT_FAILED : GW_EXIT_OK;
 }
 

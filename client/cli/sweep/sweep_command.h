@@ -12,6 +12,7 @@ struct gw_sweep_command {
     struct gw_sweep *sweep;
     char *text;               /* of the definition */
     struct gw_client *client; /* borrowed; to ask for reports after the end */
+    const char *experiment;   /* in place of the definition's; NULL: none */
 };
 
 /* gw_sweep_command_words does what `gangway sweep WORDS` says, and returns its exit code. `verbs`

@@ -81,6 +81,12 @@ struct gw_sweep_options {
     const char *definition; /* text kept with the sweep, for gw_sweep_definition; at most
                                GW_SWEEP_DEFINITION_MAX bytes; NULL: none */
     void *arg;
+    const char *mlflow; /* URL of an MLflow server that gets all trials and reports while the sweep
+                           runs: a run for the sweep, and in it one for each trial. NULL: none. The
+                           sweep never waits for the server, and does not fail with it. Logins are
+                           those of MLflow's own clients: MLFLOW_TRACKING_TOKEN, or
+                           MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD */
+    const char *mlflow_experiment; /* NULL: MLFLOW_EXPERIMENT_NAME, or "Default" */
 };
 #define GW_SWEEP_OPTIONS(...) GW_POINTER(gw_sweep_options, __VA_ARGS__)
 enum { GW_SWEEP_NAME_MAX = 64, GW_SWEEP_DEFINITION_MAX = 3000 };
@@ -99,8 +105,9 @@ GW_API void gw_sweep_free(struct gw_sweep *sweep);
  * this name, because its history is shorter, or its result. GW_EINVAL: the first trial that
  * succeeded has not reported the metric. GW_ECANCELLED: gw_sweep_stop was called, or `gangway sweep
  * stop`. GW_ECLOSED: the connection has ended; the caller may open another client and call
- * gw_sweep_run again with the same sweep. Unless it returns 0, GW_ECLOSED or GW_EEXIST, the trials
- * that still run are cancelled.
+ * gw_sweep_run again with the same sweep. GW_ENOTSUP: `mlflow` is set, and libgangway-mlflow.so
+ * cannot be loaded. Unless it returns 0, GW_ECLOSED or GW_EEXIST, the trials that still run are
+ * cancelled.
  *
  * gw_sweep_load asks the cluster for the trials of the sweep, runs none, and does not wait.
  * GW_ENOENT: the cluster remembers no trial of this name; GW_EMISMATCH, GW_ELOST: as above.
@@ -133,14 +140,23 @@ enum gw_sweep_format {
     GW_SWEEP_TENSORBOARD, /* a folder with one folder for each trial: tensorboard --logdir PATH */
     GW_SWEEP_PICTURES,    /* a folder with SVG files: values against steps and time, the best so
                              far, parallel coordinates, slices, importance, timeline */
+    GW_SWEEP_MLFLOW,      /* runs of an MLflow server, whose URL is `path`; what the server has of
+                             the sweep is not sent again. See gw_sweep_options.mlflow */
 };
 
 /* gw_sweep_export writes the trials of a sweep that was loaded or has run, with all that they have
  * reported, to `path`, a file or a folder. It makes the folder, but not its parents, and replaces
  * files. It asks the cluster for the reports, and blocks. GW_ENOENT: the sweep was neither loaded
- * nor run. GW_EIO: a file or folder cannot be made. */
-GW_API int gw_sweep_export(const struct gw_sweep *sweep, struct gw_client *client,
+ * nor run. GW_EIO: a file or folder cannot be made, or the MLflow server was away for 10 seconds.
+ *
+ * gw_sweep_upload does the same as GW_SWEEP_MLFLOW, and then sends the files of a folder, such as a
+ * model, as artifacts of the run of the best trial, below "checkpoint". GW_ENOENT: also if no trial
+ * has succeeded. GW_ENOTSUP: the server takes no artifacts from clients, or libgangway-mlflow.so
+ * cannot be loaded. */
+GW_API int gw_sweep_export(struct gw_sweep *sweep, struct gw_client *client,
                            enum gw_sweep_format format, const char *path, struct gw_error *error);
+GW_API int gw_sweep_upload(struct gw_sweep *sweep, struct gw_client *client, const char *url,
+                           const char *folder, struct gw_error *error);
 
 /* gw_sweep_word writes the value of a parameter as a word of a command line: a number with as many
  * digits as are needed to read the same number again, true or false, or a text. It works like

@@ -8,6 +8,7 @@
 #include "client/sweep/controller/sweep_events.h"
 #include "client/sweep/controller/trial_record.h"
 #include "graph/base/clock.h"
+#include "graph/base/log.h"
 #include "graph/base/options_read.h"
 
 #include <inttypes.h>
@@ -95,8 +96,8 @@ int gw_sweep_new(struct gw_space *space, const struct gw_search_options *search,
     made->spare = made_search;
     made->max_steps = searched.max_steps;
     made->decides = searched.pruner != GW_PRUNE_NOTHING;
-    if ((copy(&made->options.name) | copy(&made->options.metric) |
-         copy(&made->options.definition)) < 0) {
+    if ((copy(&made->options.name) | copy(&made->options.metric) | copy(&made->options.definition) |
+         copy(&made->options.mlflow) | copy(&made->options.mlflow_experiment)) < 0) {
         gw_sweep_free(made); /* frees what was copied: a failed copy is NULL */
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
@@ -110,9 +111,12 @@ void gw_sweep_free(struct gw_sweep *sweep)
         return;
     gw_sweep_state_deinit(&sweep->state);
     gw_search_free(sweep->spare);
+    gw_sweep_feed_close(sweep->feed);
     free((void *)(uintptr_t)sweep->options.name);
     free((void *)(uintptr_t)sweep->options.metric);
     free((void *)(uintptr_t)sweep->options.definition);
+    free((void *)(uintptr_t)sweep->options.mlflow);
+    free((void *)(uintptr_t)sweep->options.mlflow_experiment);
     free(sweep->stored);
     free(sweep);
 }
@@ -307,6 +311,7 @@ static int handle_event(void *arg, const struct gw_sweep_event *event, struct gw
         drop_job(sweep, trial);
         sweep->ended++;
     }
+    gw_sweep_feed_event(sweep, sweep->feed, &copy);
     int rc = gw_sweep_state_handle(&sweep->state, &copy, &cancel, error);
     if (rc == 0 && cancel)
         rc = gw_job_cancel(sweep->client, cancel, false, error);
@@ -400,6 +405,12 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
         if (rc < 0)
             return rc;
         changed |= starts != sweep->state.starts;
+        if (changed)
+            sweep->fed = gw_sweep_feed_trials(sweep, sweep->feed, sweep->fed);
+        if (sweep->feed && !sweep->submitted_ns)
+            rc = gw_sweep_feed_identify(sweep, sweep->client, sweep->feed, error);
+        if (rc < 0)
+            return rc;
         if (changed && sweep->options.on_change)
             sweep->options.on_change(sweep, sweep->options.arg);
         changed = false;
@@ -461,6 +472,8 @@ static int begin(struct gw_sweep *sweep, struct gw_client *client, struct gw_err
         sweep->spare = NULL;
     } else if (sweep->spare)
         rc = load(sweep, client, error);
+    if (rc == 0 && sweep->feed && sweep->submitted_ns)
+        rc = gw_sweep_feed_identify(sweep, client, sweep->feed, error);
     if (rc == 0)
         rc = look_at_cluster(sweep, error);
     GW_ARRAY_EACH (&sweep->state.live, trial)
@@ -510,6 +523,18 @@ static int forget_stop(const struct gw_sweep *sweep, struct gw_client *client,
     return gw_event_clear(client, name, error);
 }
 
+/* Sends the rest to MLflow. That this fails is no failure of the sweep. */
+static void finish_feed(struct gw_sweep *sweep, int rc)
+{
+    struct gw_error error;
+    if (gw_sweep_feed_flush(sweep, sweep->feed, rc, &error) < 0)
+        gw_log_warn("%s: not all of the sweep %s was sent%s", error.text, sweep->options.name,
+                    sweep->options.attached
+                        ? ""
+                        : "; the cluster keeps it, and gw_sweep_export or `gangway sweep export "
+                          "--format mlflow` sends the rest");
+}
+
 int gw_sweep_run(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
 {
     struct gw_error why = {0};
@@ -524,12 +549,16 @@ int gw_sweep_run(struct gw_sweep *sweep, struct gw_client *client, struct gw_err
                             sweep->options.name, sweep->options.name);
     if (rc == 0)
         rc = forget_stop(sweep, client, &why);
+    if (rc == 0 && sweep->options.mlflow && !sweep->feed)
+        rc = gw_sweep_feed_open(sweep, sweep->options.mlflow, &sweep->feed, &why);
     if (rc == 0)
         rc = begin(sweep, client, &why);
     if (rc == 0)
         rc = run(sweep, &why);
     if (rc < 0 && rc != GW_ECLOSED && rc != GW_EMISMATCH && sweep->completions)
         cancel_all(sweep);
+    if (rc != GW_ECLOSED)
+        finish_feed(sweep, rc);
     end(sweep);
     (void)gw_lock_release(client, lock, NULL);
     if (rc < 0)

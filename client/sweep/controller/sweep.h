@@ -3,6 +3,7 @@
 #define GW_SWEEP_SWEEP_H
 
 #include "client/sweep/controller/sweep_state.h"
+#include "client/sweep/mlflow/mlflow_functions.h"
 
 #include <gangway/gangway.h>
 #include <signal.h>
@@ -16,6 +17,9 @@ struct gw_sweep {
     char *stored; /* the definition that the cluster has; NULL: none */
     volatile sig_atomic_t stopping;
     uint64_t began_wall_ns; /* when its first trial was submitted; 0: not yet */
+    uint64_t submitted_ns;  /* the same by the clock of the cluster; 0: not asked for */
+    struct gw_mlflow *feed; /* NULL: no MLflow server is told */
+    uint32_t fed;           /* the feed knows the ends of all trials before this number */
 
     /* The following are valid while it runs. */
     struct gw_client *client;
@@ -36,5 +40,36 @@ int gw_sweep_load_jobs(struct gw_client *client, const char *name, struct gw_val
 
 /* gw_sweep_load_state makes the state from what the cluster remembers; nothing: an empty one. */
 int gw_sweep_load_state(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error);
+
+/* -- What an MLflow server is told of the trials (sweep_feed.c) --- */
+
+/* gw_sweep_feed_open loads libgangway-mlflow.so. GW_ENOTSUP: it is not there, or is of another
+ * version. GW_EINVAL: a malformed URL. gw_sweep_feed_close accepts NULL. */
+int gw_sweep_feed_open(const struct gw_sweep *sweep, const char *url, struct gw_mlflow **feed,
+                       struct gw_error *error);
+void gw_sweep_feed_close(struct gw_mlflow *feed);
+
+/* gw_sweep_feed_identify asks the cluster when the sweep began, unless that is known, and lets the
+ * feed send. Without a trial it does nothing. */
+int gw_sweep_feed_identify(struct gw_sweep *sweep, struct gw_client *client, struct gw_mlflow *feed,
+                           struct gw_error *error);
+
+/* These functions accept a feed that is NULL. What they tell is sent later. gw_sweep_feed_trials
+ * tells of the trials from number `first` on, and returns the first that may still change. */
+void gw_sweep_feed_event(const struct gw_sweep *sweep, struct gw_mlflow *feed,
+                         const struct gw_sweep_event *event);
+void gw_sweep_feed_reports(struct gw_mlflow *feed, uint32_t trial,
+                           const struct gw_study_trial *study);
+uint32_t gw_sweep_feed_trials(const struct gw_sweep *sweep, struct gw_mlflow *feed, uint32_t first);
+
+/* gw_sweep_feed_flush sends the rest. `rc` is how the sweep has ended. It blocks until the server
+ * has everything, or has confirmed nothing for some seconds: then it returns the reason. */
+int gw_sweep_feed_flush(const struct gw_sweep *sweep, struct gw_mlflow *feed, int rc,
+                        struct gw_error *error);
+int gw_sweep_feed_upload(struct gw_mlflow *feed, uint32_t trial, const char *folder,
+                         struct gw_error *error);
+
+/* gw_sweep_feed_state returns a state of a trial as others see it. */
+enum gw_study_state gw_sweep_feed_state(enum gw_trial_state state);
 
 #endif

@@ -175,6 +175,7 @@ static int repeat_events(struct gw_sweep *sweep, const struct memory *memory, si
         struct gw_sweep_event event = memory->events.items[*at];
         if (event.end && !sweep->options.metric && strcmp(event.end, "done") == 0)
             rc = fetch_result(sweep, event.job, &event.value, error);
+        gw_sweep_feed_event(sweep, sweep->feed, &event);
         if (rc == 0)
             rc = gw_sweep_state_handle(&sweep->state, &event, &cancel, error);
     }
@@ -246,7 +247,7 @@ int gw_sweep_load_state(struct gw_sweep *sweep, struct gw_client *client, struct
         gw_sweep_state_init(&sweep->state, sweep->spare, sweep->options.metric, sweep->max_steps);
         sweep->spare = NULL;
         if (memory.starts.count)
-            sweep->began_wall_ns = memory.starts.items[0].wall_ns;
+            sweep->began_wall_ns = sweep->submitted_ns = memory.starts.items[0].wall_ns;
         rc = repeat(sweep, &memory, error);
     }
     forget(&memory);

@@ -33,6 +33,7 @@ struct gw_study_report {
     int64_t step;
     uint64_t wall_ns; /* since 1970 */
     double value;
+    uint64_t seq; /* its number in the cluster */
 };
 
 enum gw_study_state {

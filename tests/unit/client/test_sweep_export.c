@@ -17,9 +17,9 @@ static const struct gw_study_param params[] = {
     {.name = "batch", .kind = GW_STUDY_FLOAT, .derived = true},
 };
 static const struct gw_study_report reports[] = {
-    {"loss", 1, 1000000000, .5},
-    {"accuracy", 1, 1000000000, .75},
-    {"loss", 2, 2500000000, NAN},
+    {"loss", 1, 1000000000, .5, 1},
+    {"accuracy", 1, 1000000000, .75, 2},
+    {"loss", 2, 2500000000, NAN, 3},
 };
 static const struct gw_study_trial trials[] = {
     {GW_STUDY_DONE, (const double[]){.01, 3, 1, 16}, .25, 2, 1000000000, 3000000000, reports, 3,

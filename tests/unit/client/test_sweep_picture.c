@@ -35,7 +35,8 @@ static struct gw_study make_study(size_t count, double value)
         points[i][2] = (double)(i % 3);
         points[i][3] = 64;
         const double found = isfinite(value) ? value : 10. / (double)(i + 1);
-        reports[i] = (struct gw_study_report){"loss<", 1, (uint64_t)(i + 2) * 1000000000, found};
+        reports[i] =
+            (struct gw_study_report){"loss<", 1, (uint64_t)(i + 2) * 1000000000, found, i + 1};
         trials[i] = (struct gw_study_trial){GW_STUDY_DONE,
                                             points[i],
                                             found,
