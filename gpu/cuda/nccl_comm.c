@@ -36,6 +36,11 @@ static ncclRedOp_t nccl_reduce(enum gw_reduce reduce)
     return reductions[reduce];
 }
 
+static bool has_started(ncclResult_t result)
+{
+    return result == ncclSuccess || result == ncclInProgress;
+}
+
 static ncclResult_t nccl_launch(struct gw_nccl *self, enum gw_comm_verb verb,
                                 const struct gw_comm_args *args,
                                 const struct gw_nccl_places *places)
@@ -94,14 +99,19 @@ static int nccl_move(struct gw_nccl *self, const struct gw_comm_item *item,
                                  error);
     if (rc < 0)
         return rc;
-    ncclResult_t launched = nccl_launch(self, item->verb, args, places);
-    if (launched != ncclSuccess && launched != ncclInProgress)
+    gw_nccl_watch_lock();
+    ncclResult_t launched =
+        self->nccl ? nccl_launch(self, item->verb, args, places) : ncclInvalidUsage;
+    gw_nccl_watch_unlock();
+    if (!has_started(launched))
         return gw_nccl_wait_failed(self, launched, error);
     rc = gw_nccl_wait_event(self, NULL, error); /* the first call of NCCL may connect the ranks:
                                                    wait for this before other work is put on the
                                                    stream */
-    if (rc < 0 || args->stream)
+    if (rc < 0)
         return rc;
+    if (args->stream)
+        return gw_nccl_watch_mark(self, args->stream, error);
     rc = stream_await(self, error);
     if (rc == 0 && places->receives_copy)
         rc = gw_nccl_memory_copy(self, args->recv, self->stages[1].memory, places->recv_bytes,
@@ -152,31 +162,45 @@ static int nccl_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
         return rc;
     rc = on_host ? host_move(self, &item, &places, error) : nccl_move(self, &item, &places, error);
     if (rc < 0)
-        gw_nccl_wait_drop(self);
+        gw_nccl_watch_drop(self);
     return rc;
 }
 
-/* Launches all operations of a group at once. The ranks have met for those that block. */
-static int group_launch(struct gw_nccl *self, const struct gw_comm_item *items, size_t count,
-                        struct gw_error *error)
+/* Launches all operations of a group at once. */
+static ncclResult_t group_launch(struct gw_nccl *self, const struct gw_comm_item *items,
+                                 size_t count)
 {
-    bool blocks = false;
+    if (!self->nccl)
+        return ncclInvalidUsage;
     ncclResult_t launched = ncclGroupStart();
-    for (size_t i = 0; i < count && (launched == ncclSuccess || launched == ncclInProgress); i++) {
+    for (size_t i = 0; i < count && has_started(launched); i++) {
         const struct gw_comm_args *args = &items[i].args;
         const struct gw_nccl_places places = {.send = args->send ? args->send : args->recv,
                                               .recv = args->recv};
-        blocks = blocks || !args->stream;
         if (args->count > 0)
             launched = nccl_launch(self, items[i].verb, args, &places);
     }
     ncclResult_t ended =
         ncclGroupEnd(); /* also after an error, because NCCL counts starts and ends */
-    if (launched == ncclSuccess || launched == ncclInProgress)
-        launched = ended;
-    if (launched != ncclSuccess && launched != ncclInProgress)
+    return has_started(launched) ? ended : launched;
+}
+
+/* Runs a group. The ranks have met for the operations that block. */
+static int group_run(struct gw_nccl *self, const struct gw_comm_item *items, size_t count,
+                     struct gw_error *error)
+{
+    bool blocks = false;
+    gw_nccl_watch_lock();
+    ncclResult_t launched = group_launch(self, items, count);
+    gw_nccl_watch_unlock();
+    if (!has_started(launched))
         return gw_nccl_wait_failed(self, launched, error);
     int rc = gw_nccl_wait_event(self, NULL, error);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        blocks = blocks || !items[i].args.stream;
+        if (items[i].args.stream)
+            rc = gw_nccl_watch_mark(self, items[i].args.stream, error);
+    }
     return rc < 0 || !blocks ? rc : stream_await(self, error);
 }
 
@@ -194,9 +218,9 @@ static int nccl_group(struct gw_comm *comm, const struct gw_comm_item *items, si
             rc = gw_nccl_wait_meet_args(self, items[i].verb, &items[i].args, &on_host, error);
     if (rc < 0)
         return rc;
-    rc = group_launch(self, items, count, error);
+    rc = group_run(self, items, count, error);
     if (rc < 0)
-        gw_nccl_wait_drop(self);
+        gw_nccl_watch_drop(self);
     return rc;
 }
 
@@ -225,6 +249,9 @@ static int nccl_stream(struct gw_comm *comm, void **stream, struct gw_error *err
 static int nccl_follow(struct gw_comm *comm, void *stream, void *after, struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
+    int broken = gw_segment_broken(self->segment, error);
+    if (broken < 0)
+        return broken;
     cudaError_t rc = cudaSetDevice(self->device);
     if (rc == cudaSuccess)
         rc = cudaEventRecord(self->order, after);
@@ -260,9 +287,10 @@ static void nccl_abort(struct gw_comm *comm, int cause, int rank)
 static void nccl_free(struct gw_nccl *self)
 {
     (void)cudaSetDevice(self->device);
+    gw_nccl_watch_remove(self);
     if (self->nccl && gw_segment_broken(self->segment, NULL) == 0)
         gw_nccl_wait_finish(self);
-    gw_nccl_wait_drop(self);
+    gw_nccl_watch_drop(self);
     gw_nccl_memory_deinit(self);
     if (self->event)
         (void)cudaEventDestroy(self->event);
@@ -345,11 +373,6 @@ struct invitation {
     int32_t compares; /* gw_nccl.compares: all ranks must meet, or none */
 };
 
-static bool has_started(ncclResult_t result)
-{
-    return result == ncclSuccess || result == ncclInProgress;
-}
-
 /* Rank 0 sends NCCL's id through the host communicator. Every communicator has a new id, so a
  * process of an earlier attempt cannot join it. */
 static int nccl_join(struct gw_nccl *self, struct gw_error *error)
@@ -377,7 +400,9 @@ static int nccl_join(struct gw_nccl *self, struct gw_error *error)
     if (!has_started(started))
         return gw_nccl_wait_failed(self, started, error);
     rc = gw_nccl_wait_event(self, NULL, error);
-    return rc < 0 ? rc : gw_comm_barrier(self->host, error);
+    if (rc == 0)
+        rc = gw_comm_barrier(self->host, error);
+    return rc < 0 ? rc : gw_nccl_watch_add(self, error);
 }
 
 int gw_nccl_comm_device_check(int device, struct gw_error *error)
@@ -420,8 +445,12 @@ static int part_join(struct gw_nccl *self, const struct gw_comm_split *split, st
     ncclComm_t nccl = NULL;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    ncclResult_t started = ncclCommSplit(self->nccl, part ? split->colour : NCCL_SPLIT_NOCOLOR,
-                                         part ? part->comm.rank : 0, &nccl, &config);
+    gw_nccl_watch_lock();
+    ncclResult_t started =
+        self->nccl ? ncclCommSplit(self->nccl, part ? split->colour : NCCL_SPLIT_NOCOLOR,
+                                   part ? part->comm.rank : 0, &nccl, &config)
+                   : ncclInvalidUsage;
+    gw_nccl_watch_unlock();
     if (!has_started(started))
         return gw_nccl_wait_failed(self, started, error);
     int rc = gw_nccl_wait_event(self, NULL, error);
@@ -429,7 +458,9 @@ static int part_join(struct gw_nccl *self, const struct gw_comm_split *split, st
         rc = gw_nccl_wait_comm(self, nccl, error);
     if (part)
         part->nccl = nccl; /* also if the split failed: it is destroyed with the part */
-    return rc < 0 || !part ? rc : nccl_init(part, error);
+    if (rc == 0 && part)
+        rc = nccl_init(part, error);
+    return rc < 0 || !part ? rc : gw_nccl_watch_add(part, error);
 }
 
 static int nccl_split(struct gw_comm *comm, const struct gw_comm_split *split,

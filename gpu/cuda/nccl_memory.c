@@ -25,6 +25,10 @@ enum where {
 static enum where where_is(const struct gw_nccl *self, const void *memory)
 {
     struct cudaPointerAttributes attributes;
+    const char *at = memory;
+    for (const struct gw_nccl_block *block = self->blocks; block; block = block->next)
+        if (at >= block->memory && at < block->memory + block->bytes)
+            return ON_DEVICE;
     if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
         (void)cudaGetLastError(); /* CUDA does not know this memory: clear the error */
         return ON_HOST;
@@ -172,14 +176,19 @@ static int block_new(struct gw_nccl *self, size_t bytes, struct gw_nccl_block **
 
 static void block_register(struct gw_nccl *self, struct gw_nccl_block *block)
 {
-    if (ncclCommRegister(self->nccl, block->memory, block->bytes, &block->handle) != ncclSuccess)
+    gw_nccl_watch_lock();
+    if (!self->nccl ||
+        ncclCommRegister(self->nccl, block->memory, block->bytes, &block->handle) != ncclSuccess)
         block->handle = NULL;
+    gw_nccl_watch_unlock();
 }
 
 static void block_free(struct gw_nccl *self, struct gw_nccl_block *block)
 {
+    gw_nccl_watch_lock();
     if (block->handle && self->nccl) /* an aborted communicator has no registrations any more */
         (void)ncclCommDeregister(self->nccl, block->handle);
+    gw_nccl_watch_unlock();
     if (block->is_ours)
         (void)ncclMemFree(block->memory);
     free(block);

@@ -24,11 +24,23 @@ struct gw_nccl_block {
     bool is_ours;    /* allocated by gw_comm_alloc */
 };
 
+/* Work on a stream that the watchdog looks after. */
+struct gw_nccl_mark {
+    cudaEvent_t event;
+    cudaStream_t stream;
+    enum gw_comm_verb verb;
+    uint64_t timeout_ns, deadline_ns;
+    bool pending;
+};
+
+enum { GW_NCCL_MARKS = 16 };
+
 struct gw_nccl {
     struct gw_comm comm;
     struct gw_comm *host;       /* used to meet; owned while this communicator is open */
     struct gw_segment *segment; /* the segment of `host`, which breaks this communicator */
-    ncclComm_t nccl;            /* NULL before it was created and after it was aborted */
+    ncclComm_t nccl;            /* NULL before it was created and after it was aborted; used under
+                                   gw_nccl_watch_lock */
     int device;
     bool compares;       /* GANGWAY_COMM_CHECK of rank 0: compare also the operations on a stream */
     cudaStream_t stream; /* stream of blocking operations; ordered after the default stream */
@@ -41,7 +53,33 @@ struct gw_nccl {
     uint64_t history;       /* a digest of all alloc and dealloc calls; equal on all ranks */
     enum gw_comm_verb verb; /* the operation in progress */
     uint64_t deadline_ns;
+    struct gw_nccl *watch_next; /* used by nccl_watch.c, like what follows */
+    struct gw_nccl_mark marks[GW_NCCL_MARKS];
+    uint64_t failed_ns; /* when NCCL was first seen to have failed; 0: not */
+    ncclComm_t ending;  /* being aborted; NULL: not, or done */
+    struct gw_nccl *ending_next;
 };
+
+/* -- nccl_watch.c --------------------------------------------------------------------------------
+ */
+
+/* gw_nccl_watch_add lets the watchdog look after a communicator that has joined: it breaks when its
+ * work on streams is late or fails, and is aborted when it breaks. gw_nccl_watch_remove ends this;
+ * a communicator that was not added is allowed. */
+int gw_nccl_watch_add(struct gw_nccl *self, struct gw_error *error);
+void gw_nccl_watch_remove(struct gw_nccl *self);
+
+/* gw_nccl_watch_mark announces work that the operation in progress has put on a stream. */
+int gw_nccl_watch_mark(struct gw_nccl *self, cudaStream_t stream, struct gw_error *error);
+
+/* gw_nccl_watch_drop aborts the NCCL communicator immediately, and all others that are broken. Work
+ * that they have launched ends. */
+void gw_nccl_watch_drop(struct gw_nccl *self);
+
+/* Between gw_nccl_watch_lock and gw_nccl_watch_unlock no other thread aborts a communicator. A
+ * caller may use gw_nccl.nccl if it is not NULL, and must not wait for other ranks. */
+void gw_nccl_watch_lock(void);
+void gw_nccl_watch_unlock(void);
 
 /* -- nccl_wait.c ---------------------------------------------------------------------------------
  */
@@ -55,7 +93,15 @@ int gw_nccl_wait_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_e
 int gw_nccl_wait_broken(struct gw_nccl *self, const char *call, cudaError_t rc,
                         struct gw_error *error);
 
-/* gw_nccl_wait_failed does the same for an error that NCCL reported. */
+/* gw_nccl_wait_break does the same with a code (GW_EABORTED, GW_ETIMEDOUT ...) and a text. It may
+ * be called from any thread. */
+int gw_nccl_wait_break(struct gw_nccl *self, enum gw_comm_verb verb, int code, const char *what,
+                       struct gw_error *error);
+
+/* gw_nccl_wait_describe writes the text of an error of NCCL. */
+void gw_nccl_wait_describe(ncclResult_t state, char *text, size_t size);
+
+/* gw_nccl_wait_failed breaks the communicator for an error that NCCL reported. */
 int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error);
 
 /* gw_nccl_wait_event waits for NCCL and for the event (NULL: only for NCCL) until the deadline. If
@@ -76,9 +122,6 @@ int gw_nccl_wait_meet(struct gw_nccl *self, const struct gw_segment_call *call, 
  * of the sender of a message. */
 int gw_nccl_wait_meet_args(struct gw_nccl *self, enum gw_comm_verb verb,
                            const struct gw_comm_args *args, bool *on_host, struct gw_error *error);
-
-/* gw_nccl_wait_drop aborts the NCCL communicator immediately. Work that it has launched ends. */
-void gw_nccl_wait_drop(struct gw_nccl *self);
 
 /* gw_nccl_wait_finish gives NCCL a short time to finish the communicator, then aborts it. */
 void gw_nccl_wait_finish(struct gw_nccl *self);

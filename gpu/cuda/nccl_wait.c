@@ -1,8 +1,9 @@
 /* How the NCCL backend waits and fails, and how its ranks meet.
  *
  * The thread that uses the communicator never blocks inside CUDA or NCCL, because other ranks may
- * be missing. It polls its event, NCCL's error, the segment's first cause and the deadline. Only
- * this thread calls ncclCommAbort. An abort from another thread or process only breaks the segment.
+ * be missing. It polls its event, NCCL's error, the segment's first cause and the deadline. While
+ * no thread waits, the watchdog does the same (nccl_watch.c). An abort from outside only breaks the
+ * segment; this thread or the watchdog then calls ncclCommAbort.
  */
 #include "gpu/cuda/nccl_state.h"
 
@@ -19,12 +20,11 @@ enum {
     CAUSE_MAX_S = 2,       /* if NCCL lost a peer: time for the launcher to report who died */
 };
 
-/* Breaks the communicator on all ranks. If it is broken already, the first cause stays. Returns the
- * first cause. */
-static int break_with(struct gw_nccl *self, int code, const char *what, struct gw_error *error)
+int gw_nccl_wait_break(struct gw_nccl *self, enum gw_comm_verb verb, int code, const char *what,
+                       struct gw_error *error)
 {
     char text[GW_SEGMENT_TEXT_MAX];
-    (void)snprintf(text, sizeof text, "%s: rank %d: %s", gw_comm_backend_verb_name(self->verb),
+    (void)snprintf(text, sizeof text, "%s: rank %d: %s", gw_comm_backend_verb_name(verb),
                    self->comm.rank, what);
     const struct gw_segment_fault fault = {
         .code = code,
@@ -41,14 +41,7 @@ int gw_nccl_wait_broken(struct gw_nccl *self, const char *call, cudaError_t rc,
 {
     char what[128];
     (void)snprintf(what, sizeof what, "%s: %s", call, cudaGetErrorString(rc));
-    return break_with(self, GW_EABORTED, what, error);
-}
-
-void gw_nccl_wait_drop(struct gw_nccl *self)
-{
-    if (self->nccl)
-        (void)ncclCommAbort(self->nccl);
-    self->nccl = NULL;
+    return gw_nccl_wait_break(self, self->verb, GW_EABORTED, what, error);
 }
 
 static void pause_between_polls(unsigned polls)
@@ -59,16 +52,21 @@ static void pause_between_polls(unsigned polls)
         (void)nanosleep(&(struct timespec){.tv_nsec = POLL_PAUSE_NS}, NULL);
 }
 
+void gw_nccl_wait_describe(ncclResult_t state, char *text, size_t size)
+{
+    const char *last =
+        ncclGetLastError(NULL); /* the process's last error, which exists also if joining failed */
+    (void)snprintf(text, size, "NCCL: %s%s%s", ncclGetErrorString(state), last && *last ? ": " : "",
+                   last ? last : "");
+}
+
 /* Handles an error of NCCL, which usually means that another rank ended. The worker of that rank
  * knows more (the rank and the signal). So this function waits for the worker's report, and if the
  * report comes it is the cause. */
 int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error)
 {
     char what[GW_SEGMENT_TEXT_MAX / 2];
-    const char *last =
-        ncclGetLastError(NULL); /* the process's last error, which exists also if joining failed */
-    (void)snprintf(what, sizeof what, "NCCL: %s%s%s", ncclGetErrorString(state),
-                   last && *last ? ": " : "", last ? last : "");
+    gw_nccl_wait_describe(state, what, sizeof what);
     uint64_t until_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MAX_S * 1000000000;
     if (until_ns > self->deadline_ns)
         until_ns = self->deadline_ns;
@@ -78,16 +76,23 @@ int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_erro
             return rc;
         pause_between_polls(polls);
     }
-    return break_with(self, GW_EABORTED, what, error);
+    return gw_nccl_wait_break(self, self->verb, GW_EABORTED, what, error);
 }
 
-/* Checks NCCL and the event once (NULL: only NCCL). Returns 1 if finished, 0 if not, or an error.
- * The event is read first, so that an error that happened before the event finished is seen. */
-static int look(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
+/* Checks NCCL (part, or the communicator's own) and the event once (NULL: only NCCL). Returns 1 if
+ * finished, 0 if not, or an error. The event is read first, so that an error that happened before
+ * the event finished is seen. */
+static int look(struct gw_nccl *self, ncclComm_t part, cudaEvent_t event, struct gw_error *error)
 {
-    ncclResult_t state = ncclSuccess;
+    ncclResult_t state = ncclSuccess, rc = ncclSuccess;
     const cudaError_t there = event ? cudaEventQuery(event) : cudaSuccess;
-    ncclResult_t rc = ncclCommGetAsyncError(nccl, &state);
+    gw_nccl_watch_lock();
+    const ncclComm_t nccl = part ? part : self->nccl;
+    if (nccl)
+        rc = ncclCommGetAsyncError(nccl, &state);
+    gw_nccl_watch_unlock();
+    if (!nccl) /* aborted by the watchdog: the segment has the cause */
+        return gw_segment_broken(self->segment, error);
     if (rc != ncclSuccess)
         return gw_nccl_wait_failed(self, rc, error);
     if (state != ncclSuccess && state != ncclInProgress)
@@ -97,11 +102,11 @@ static int look(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct
     return there == cudaSuccess ? 1 : gw_nccl_wait_broken(self, "cudaEventQuery", there, error);
 }
 
-static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
+static int await(struct gw_nccl *self, ncclComm_t part, cudaEvent_t event, struct gw_error *error)
 {
     char what[64], time[GW_TEXT_DURATION_ROOM];
     for (unsigned polls = 0;; polls++) {
-        int rc = look(self, nccl, event, error);
+        int rc = look(self, part, event, error);
         if (rc > 0)
             return 0;
         if (rc == 0)
@@ -109,10 +114,10 @@ static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struc
         if (rc == 0 && gw_segment_now_ns() >= self->deadline_ns) {
             (void)snprintf(what, sizeof what, "not done after %s",
                            gw_text_duration(self->comm.timeout_ns, time));
-            rc = break_with(self, GW_ETIMEDOUT, what, error);
+            rc = gw_nccl_wait_break(self, self->verb, GW_ETIMEDOUT, what, error);
         }
         if (rc < 0) {
-            gw_nccl_wait_drop(self);
+            gw_nccl_watch_drop(self);
             return rc;
         }
         pause_between_polls(polls);
@@ -121,7 +126,7 @@ static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struc
 
 int gw_nccl_wait_event(struct gw_nccl *self, cudaEvent_t event, struct gw_error *error)
 {
-    return await(self, self->nccl, event, error);
+    return await(self, NULL, event, error);
 }
 
 int gw_nccl_wait_comm(struct gw_nccl *self, ncclComm_t nccl, struct gw_error *error)
@@ -138,7 +143,7 @@ int gw_nccl_wait_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_e
         self->deadline_ns = INT64_MAX;
     int rc = gw_segment_broken(self->segment, error);
     if (rc < 0) {
-        gw_nccl_wait_drop(self);
+        gw_nccl_watch_drop(self);
         return rc;
     }
     cudaError_t cuda =
@@ -154,7 +159,7 @@ int gw_nccl_wait_meet(struct gw_nccl *self, const struct gw_segment_call *call, 
 {
     int rc = self->host->backend->meet(self->host, call, worst, error);
     if (rc < 0)
-        gw_nccl_wait_drop(self);
+        gw_nccl_watch_drop(self);
     return rc;
 }
 
@@ -198,7 +203,7 @@ static int meet_pair(struct gw_nccl *self, enum gw_comm_verb verb, const struct 
     if (verb == GW_COMM_RECV)
         *on_host = letters[0].on_host;
     if (rc < 0)
-        gw_nccl_wait_drop(self);
+        gw_nccl_watch_drop(self);
     return rc;
 }
 
@@ -240,5 +245,5 @@ void gw_nccl_wait_finish(struct gw_nccl *self)
             break;
         pause_between_polls(polls);
     }
-    gw_nccl_wait_drop(self);
+    gw_nccl_watch_drop(self);
 }

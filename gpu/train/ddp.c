@@ -349,8 +349,8 @@ static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
             ddp->buckets[i].pending = 0;
     }
     int rc = buckets_launch(ddp, error);
-    if (rc == 0)
-        rc = gw_comm_wait(ddp->comm, ddp->reduces, error);
+    if (rc == 0 && ddp->reduces != ddp->stream) /* the stream waits, and not the host */
+        rc = gw_comm_follow(ddp->comm, ddp->stream, ddp->reduces, error);
     if (rc == 0 && saved)
         rc = unused_restore(ddp, saved, error);
     free(saved);

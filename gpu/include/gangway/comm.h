@@ -10,7 +10,8 @@
  * stream and gw_comm_wait waits for it. Only the NCCL backend has streams. The host backend returns
  * GW_EINVAL.
  *
- * - Deadline: each operation ends within the communicator's timeout, counted from its call.
+ * - Deadline: each operation ends within the communicator's timeout, counted from its call, also an
+ * operation on a stream for which nobody waits (on NCCL a thread of the process watches over it).
  *
  * - Streams: the ranks do not compare operations on a stream before they launch them, because a
  * comparison would hold up the device. If the ranks differ, the results are undefined or the wait
@@ -221,10 +222,10 @@ GW_API int gw_comm_register(struct gw_comm *comm, void *memory, size_t bytes,
 GW_API void gw_comm_unregister(struct gw_comm *comm, void *memory);
 
 /* gw_comm_nccl returns the NCCL communicator, for NCCL functions that this header does not cover.
- * It is borrowed until gw_comm_close. It is also destroyed if an operation fails. It is
- * non-blocking: NCCL calls may return ncclInProgress. All ranks must launch the same NCCL calls in
- * the same order, and not while an operation of comm runs. Returns GW_ENOTSUP on the host backend.
- * If the communicator is broken, returns the cause. */
+ * It is borrowed until gw_comm_close. It is also destroyed when the communicator breaks, by
+ * the thread that watches over it. It is non-blocking: NCCL calls may return ncclInProgress. All
+ * ranks must launch the same NCCL calls in the same order, and not while an operation of comm runs.
+ * Returns GW_ENOTSUP on the host backend. If the communicator is broken, returns the cause. */
 GW_API int gw_comm_nccl(struct gw_comm *comm, struct ncclComm **handle, struct gw_error *error);
 
 /* gw_comm_abort breaks the communicator on all ranks. The error texts of all ranks then contain

@@ -22,6 +22,11 @@
  * To accumulate gradients over several micro-steps, call gw_ddp_begin(ddp, false) for all of them
  * but the last. Gradients are then added locally and reduced in the last micro-step.
  *
+ * With a stream, a whole step can be captured in a CUDA graph and replayed, from gw_ddp_zero to
+ * gw_ddp_finish and the optimizer. Before the capture, run one step without it. After a launch of
+ * the graph call gw_comm_wait on its stream now and then: nothing else has a deadline then. Destroy
+ * the graph before the communicator is closed.
+ *
  * One thread of each rank calls the functions of this header. All ranks must call them in the same
  * order, except gw_ddp_gradient, gw_ddp_zero and gw_ddp_ready. Errors of the communicator are
  * returned to the caller, and they break the communicator (see comm.h). GW_EINVAL means that calls
@@ -116,8 +121,10 @@ GW_API int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
  * now. Returns GW_EINVAL outside a pass, or if parameter i was marked ready in this pass before. */
 GW_API int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error);
 
-/* gw_ddp_finish ends the pass and waits until all buckets are reduced. Returns GW_EINVAL with the
- * name of a parameter if the parameter was not marked ready and find_unused is false. */
+/* gw_ddp_finish ends the pass and waits until all buckets are reduced. With a stream the call does
+ * not wait: work that is put on the stream from now on waits for the reductions. If a reduction
+ * fails or is late, the next operation of the communicator returns the error. Returns GW_EINVAL
+ * with the name of a parameter if the parameter was not marked ready and find_unused is false. */
 GW_API int gw_ddp_finish(struct gw_ddp *ddp, struct gw_error *error);
 
 /* gw_ddp_broadcast copies rank 0's parameters to all ranks, for example after rank 0 has loaded a

@@ -14,10 +14,19 @@ typedef enum {
     cudaErrorNoDevice,
     cudaErrorInvalidDevice,
     cudaErrorInvalidResourceHandle,
-    cudaErrorInitializationError
+    cudaErrorInitializationError,
+    cudaErrorStreamCaptureUnsupported,
+    cudaErrorStreamCaptureInvalidated,
+    cudaErrorStreamCaptureUnjoined,
+    cudaErrorStreamCaptureIsolation,
+    cudaErrorCapturedEvent
 } cudaError_t;
 typedef struct fake_stream *cudaStream_t;
 typedef struct fake_event *cudaEvent_t;
+typedef struct fake_graph *cudaGraph_t;
+typedef struct fake_graph *cudaGraphExec_t;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeRelaxed = 2 };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
 enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
 enum cudaMemoryType {
     cudaMemoryTypeUnregistered,
@@ -52,5 +61,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                 unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 #endif

@@ -2,40 +2,16 @@
  * for copies and for work on streams: who reads it from the host crashes, as with a real one. Work
  * on a stream happens later, on a thread, and that of the default stream only when it is waited
  * for: who forgets to wait sees old data. As with the real one a forked child of who used it
- * cannot, an event belongs to streams of its device, and copies end where memory does.
+ * cannot, an event belongs to streams of its device, and copies end where memory does. fake_graph.c
+ * captures graphs.
  * FAKE_CUDA_DEVICES: how many there are (else as CUDA_VISIBLE_DEVICES counts, or 1);
  * FAKE_CUDA_MEMORY: how many bytes they have. */
-#include "tests/gpu/fake/fake.h"
+#include "tests/gpu/fake/fake_stream.h"
 
-#include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-struct work {
-    struct work *next;
-    void (*run)(void *arg);
-    void *arg;
-};
-
-struct fake_stream {
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    struct work *first, **last;
-    uint64_t enqueued, done;
-    int ends;
-    int device;
-    unsigned flags;
-};
-
-struct fake_event {
-    int device;
-    cudaStream_t stream; /* NULL: nothing to wait for */
-    uint64_t at;         /* enqueued on it when the event was recorded */
-};
 
 struct block {
     struct block *next;
@@ -52,7 +28,7 @@ static size_t blocks_bytes;
 static _Thread_local int current;       /* device */
 static _Thread_local cudaError_t error; /* the last one */
 
-static cudaError_t told(cudaError_t rc)
+cudaError_t fake_told(cudaError_t rc)
 {
     if (rc != cudaSuccess)
         error = rc;
@@ -86,8 +62,15 @@ static cudaError_t enter(void)
     static _Atomic pid_t owner;
     pid_t nobody = 0;
     if (!atomic_compare_exchange_strong(&owner, &nobody, getpid()) && nobody != getpid())
-        return told(cudaErrorInitializationError);
-    return told(device_count() > 0 ? cudaSuccess : cudaErrorNoDevice);
+        return fake_told(cudaErrorInitializationError);
+    return fake_told(device_count() > 0 ? cudaSuccess : cudaErrorNoDevice);
+}
+
+/* What a call begins with that may not be made during a capture. */
+static cudaError_t enter_uncaptured(void)
+{
+    cudaError_t rc = enter();
+    return rc == cudaSuccess ? fake_capture_forbids() : rc;
 }
 
 cudaError_t cudaDriverGetVersion(int *version)
@@ -114,7 +97,7 @@ cudaError_t cudaSetDevice(int device)
     if (rc != cudaSuccess)
         return rc;
     if (device < 0 || device >= device_count())
-        return told(cudaErrorInvalidDevice);
+        return fake_told(cudaErrorInvalidDevice);
     current = device;
     return cudaSuccess;
 }
@@ -133,9 +116,19 @@ cudaError_t cudaGetLastError(void)
 
 const char *cudaGetErrorString(cudaError_t code)
 {
-    static const char *const texts[] = {
-        "no error",  "invalid value",          "out of memory",           "not ready",
-        "no device", "invalid device ordinal", "invalid resource handle", "initialization error"};
+    static const char *const texts[] = {"no error",
+                                        "invalid value",
+                                        "out of memory",
+                                        "not ready",
+                                        "no device",
+                                        "invalid device ordinal",
+                                        "invalid resource handle",
+                                        "initialization error",
+                                        "not permitted when stream is capturing",
+                                        "capture was invalidated",
+                                        "unjoined work",
+                                        "dependency on uncaptured work",
+                                        "event was captured"};
     return texts[code];
 }
 
@@ -154,7 +147,7 @@ static int has_room(size_t bytes)
 cudaError_t fake_alloc(void **memory, size_t bytes, int is_nccl)
 {
     fake_counted(FAKE_ALLOC);
-    cudaError_t rc = enter();
+    cudaError_t rc = enter_uncaptured();
     if (rc != cudaSuccess)
         return rc;
     struct block *block = calloc(1, sizeof *block);
@@ -180,7 +173,7 @@ cudaError_t fake_alloc(void **memory, size_t bytes, int is_nccl)
     if (block->memory)
         return cudaSuccess;
     free(block);
-    return told(cudaErrorMemoryAllocation);
+    return fake_told(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
@@ -191,6 +184,9 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 cudaError_t fake_free(void *memory, int is_nccl)
 {
     fake_counted(FAKE_ALLOC);
+    cudaError_t rc = enter_uncaptured();
+    if (rc != cudaSuccess)
+        return rc;
     pthread_mutex_lock(&blocks_mutex);
     struct block **link = &blocks;
     while (*link && ((*link)->memory != memory || (*link)->is_nccl != is_nccl))
@@ -206,7 +202,7 @@ cudaError_t fake_free(void *memory, int is_nccl)
         munmap(gone->memory, page_up(gone->bytes));
     }
     free(gone);
-    return told(gone || !memory ? cudaSuccess : cudaErrorInvalidValue);
+    return fake_told(gone || !memory ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaFree(void *memory)
@@ -298,7 +294,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     if (rc != cudaSuccess)
         return rc;
     if (flags > cudaStreamNonBlocking)
-        return told(cudaErrorInvalidValue);
+        return fake_told(cudaErrorInvalidValue);
     struct fake_stream *made = calloc(1, sizeof *made);
     if (!made)
         abort();
@@ -372,6 +368,8 @@ void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg)
     if (!work)
         abort();
     *work = (struct work){.run = run, .arg = arg};
+    if (stream && fake_capture_take(stream, work))
+        return;
     if (!stream) {
         pthread_mutex_lock(&default_mutex);
         *default_last = work;
@@ -392,6 +390,9 @@ int fake_device_of(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     fake_counted(FAKE_SYNC);
+    cudaError_t rc = enter_uncaptured();
+    if (rc != cudaSuccess)
+        return rc;
     if (!stream) {
         default_run();
         return cudaSuccess;
@@ -431,7 +432,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     if (event->device != fake_device_of(stream))
-        return told(cudaErrorInvalidResourceHandle);
+        return fake_told(cudaErrorInvalidResourceHandle);
+    if (fake_capture_record(event, stream))
+        return cudaSuccess;
     if (!stream)
         default_run();
     else if (stream->flags == cudaStreamDefault)
@@ -450,12 +453,17 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     fake_counted(FAKE_QUERY);
+    cudaError_t rc = enter_uncaptured();
+    if (rc == cudaSuccess && event->capture)
+        rc = fake_told(cudaErrorCapturedEvent);
+    if (rc != cudaSuccess)
+        return rc;
     if (!event->stream) /* one that was never recorded is done */
         return cudaSuccess;
     pthread_mutex_lock(&event->stream->mutex);
     const int done = event->stream->done >= event->at;
     pthread_mutex_unlock(&event->stream->mutex);
-    return told(done ? cudaSuccess : cudaErrorNotReady);
+    return fake_told(done ? cudaSuccess : cudaErrorNotReady);
 }
 
 static void wait_run(void *arg)
@@ -471,6 +479,9 @@ static void wait_run(void *arg)
 /* For what the event holds now, whatever is recorded in it later. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
+    cudaError_t rc = fake_capture_wait(stream, event);
+    if (rc != cudaSuccess || event->capture)
+        return rc;
     struct fake_event *copy = malloc(sizeof *copy);
     if (!copy || flags)
         abort();
@@ -548,25 +559,25 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
                             cudaStream_t stream)
 {
     if (kind != cudaMemcpyDefault || !is_copyable(to, bytes) || !is_copyable(from, bytes))
-        return told(cudaErrorInvalidValue);
+        return fake_told(cudaErrorInvalidValue);
     return copy_enqueue((struct copy){.to = to, .from = from, .bytes = bytes}, stream);
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
     if (fake_device_with(memory, bytes) < 0)
-        return told(cudaErrorInvalidValue);
+        return fake_told(cudaErrorInvalidValue);
     return copy_enqueue((struct copy){.to = memory, .value = value, .bytes = bytes}, stream);
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     fake_counted(FAKE_SYNC);
-    cudaError_t rc = enter();
+    cudaError_t rc = enter_uncaptured();
     if (rc != cudaSuccess)
         return rc;
     if (kind != cudaMemcpyDefault || !is_copyable(to, bytes) || !is_copyable(from, bytes))
-        return told(cudaErrorInvalidValue);
+        return fake_told(cudaErrorInvalidValue);
     default_run();
     memcpy(fake_reach(to), fake_reach(from), bytes);
     return cudaSuccess;

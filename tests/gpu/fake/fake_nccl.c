@@ -40,9 +40,7 @@ struct ncclComm {
     struct gw_comm_split split;
     struct ncclComm *part;
     ncclComm_t *part_at; /* where the caller wants it, once it is there */
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    int in_flight;
+    int in_flight;       /* launches that are not done */
 };
 
 /* What an id holds. */
@@ -61,6 +59,7 @@ struct call {
 /* What was launched together on one communicator. */
 struct launch {
     ncclComm_t comm;
+    bool is_captured; /* launched by a graph, again and again */
     size_t count;
     struct call calls[];
 };
@@ -70,6 +69,11 @@ enum { CALLS_MAX = 256 };
 static _Thread_local struct launch *together; /* between start and end of a group */
 static _Thread_local int depth;
 static _Thread_local ncclResult_t group_failed;
+static _Thread_local ncclComm_t ending[64]; /* aborted in this group */
+static _Thread_local int endings;
+static pthread_mutex_t flights_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t flights_changed = PTHREAD_COND_INITIALIZER;
+static int flights; /* `in_flight` of all communicators of this process */
 static char last_error[128];
 
 static bool has_fault(const char *fault)
@@ -140,8 +144,6 @@ static ncclComm_t comm_new(void)
     struct ncclComm *made = calloc(1, sizeof *made);
     if (!made)
         abort();
-    pthread_mutex_init(&made->mutex, NULL);
-    pthread_cond_init(&made->changed, NULL);
     made->segment = -1;
     made->device = fake_device();
     return made;
@@ -236,9 +238,9 @@ static void try_to_join(ncclComm_t comm)
 /* Whether a process died while this one needs it: its connections are seen to be closed. */
 static bool is_bereft(ncclComm_t comm)
 {
-    pthread_mutex_lock(&comm->mutex);
+    pthread_mutex_lock(&flights_mutex);
     const bool waits = comm->in_flight > 0;
-    pthread_mutex_unlock(&comm->mutex);
+    pthread_mutex_unlock(&flights_mutex);
     for (int i = 0; waits && comm->watched && i < comm->ranks; i++) {
         struct gw_comm_progress progress;
         struct pollfd died = {.fd = comm->watched[i], .events = POLLIN};
@@ -374,10 +376,10 @@ static void comm_free(ncclComm_t comm)
 {
     split_join(comm);
     (void)registrations_drop(comm, NULL);
-    pthread_mutex_lock(&comm->mutex);
+    pthread_mutex_lock(&flights_mutex);
     while (comm->in_flight > 0)
-        pthread_cond_wait(&comm->changed, &comm->mutex);
-    pthread_mutex_unlock(&comm->mutex);
+        pthread_cond_wait(&flights_changed, &flights_mutex);
+    pthread_mutex_unlock(&flights_mutex);
     if (comm->joined)
         pthread_join(comm->joiner, NULL);
     gw_comm_close(comm->joined ? comm->joined : comm->host);
@@ -387,8 +389,6 @@ static void comm_free(ncclComm_t comm)
     free(comm->watched);
     if (comm->segment >= 0)
         close(comm->segment);
-    pthread_cond_destroy(&comm->changed);
-    pthread_mutex_destroy(&comm->mutex);
     free(comm);
 }
 
@@ -405,13 +405,28 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
     return ncclSuccess;
 }
 
+/* As with the real one, freeing waits for the device: also for what other communicators launched.
+ * In a group all are told to end before the first is freed. */
+static void aborted_free(void)
+{
+    pthread_mutex_lock(&flights_mutex);
+    while (endings > 0 && flights > 0)
+        pthread_cond_wait(&flights_changed, &flights_mutex);
+    pthread_mutex_unlock(&flights_mutex);
+    while (endings > 0)
+        comm_free(ending[--endings]);
+}
+
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
     atomic_store(&comm->gone, 1);
     fake_hold_look();
     if (comm->joined || comm->host)
         gw_comm_abort(comm->joined ? comm->joined : comm->host, GW_ECANCELLED, -1);
-    comm_free(comm);
+    must(endings < 64, "too many communicators are aborted in a group");
+    ending[endings++] = comm;
+    if (depth == 0)
+        aborted_free();
     return ncclSuccess;
 }
 
@@ -479,16 +494,24 @@ static int calls_run(const struct launch *launch)
     return rc == 0 && launch->count > 1 ? gw_comm_group_end(comm->host, NULL) : rc;
 }
 
+static void flights_add(ncclComm_t comm, int more)
+{
+    pthread_mutex_lock(&flights_mutex);
+    comm->in_flight += more;
+    flights += more;
+    pthread_cond_broadcast(&flights_changed);
+    pthread_mutex_unlock(&flights_mutex);
+}
+
 static void launch_run(void *arg)
 {
     const struct launch *launch = arg;
     ncclComm_t comm = launch->comm;
+    if (launch->is_captured)
+        flights_add(comm, 1);
     if (calls_run(launch) < 0)
         atomic_store(&comm->failed, ncclRemoteError);
-    pthread_mutex_lock(&comm->mutex);
-    comm->in_flight--;
-    pthread_cond_broadcast(&comm->changed);
-    pthread_mutex_unlock(&comm->mutex);
+    flights_add(comm, -1);
 }
 
 /* As long as the other stream has not come as far as it was told to now. */
@@ -516,9 +539,11 @@ static void launch_go(struct launch *launch)
     }
     if (has_fault("stuck"))
         fake_hold(1);
-    pthread_mutex_lock(&comm->mutex);
-    comm->in_flight++;
-    pthread_mutex_unlock(&comm->mutex);
+    enum cudaStreamCaptureStatus capture;
+    (void)cudaStreamIsCapturing(streams[0], &capture);
+    launch->is_captured = capture == cudaStreamCaptureStatusActive;
+    if (!launch->is_captured)
+        flights_add(comm, 1);
     fake_enqueue(streams[0], launch_run, launch);
     for (size_t i = 1; i < count; i++)
         follow(streams[i], streams[0]);
@@ -549,6 +574,7 @@ ncclResult_t ncclGroupEnd(void)
         return ncclSuccess;
     struct launch *launch = together;
     together = NULL;
+    aborted_free();
     if (launch->count == 0 || group_failed != ncclSuccess) {
         free(launch);
         return group_failed;

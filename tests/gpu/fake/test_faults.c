@@ -120,6 +120,61 @@ static void stuck_collective_ends_at_its_deadline_or_abort(void **state)
     }
 }
 
+static void stream_reduce(struct gw_comm *comm, void *memory, void **stream)
+{
+    assert_int_equal(gw_comm_stream(comm, stream, NULL), 0);
+    const struct gw_comm_args args = {
+        .recv = memory, .count = 16, .dtype = GW_DTYPE_F32, .stream = *stream};
+    assert_int_equal(gw_comm_all_reduce(comm, &args, NULL), 0);
+}
+
+/* This thread waits in CUDA and knows nothing of deadlines: the watchdog ends the work. Freeing one
+ * communicator waits for the kernels of the other, which is late, too. */
+static void stuck_streams_end_at_their_deadline_although_no_operation_waits(void **state)
+{
+    struct gw_comm *comm, *part;
+    struct gw_error error;
+    void *memory[2], *stream[2];
+    const struct gw_comm_split split = {.colour = 1};
+    set_fault(NULL);
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    assert_int_equal(gw_comm_split(comm, &split, &part, &error), 0);
+    assert_int_equal(gw_comm_alloc(comm, 64, &memory[0], &error), 0);
+    assert_int_equal(gw_comm_alloc(part, 64, &memory[1], &error), 0);
+    gw_comm_set_timeout(comm, 300000000);
+    gw_comm_set_timeout(part, 50000000);
+    set_fault("stuck");
+    stream_reduce(comm, memory[0], &stream[0]);
+    stream_reduce(part, memory[1], &stream[1]);
+    assert_int_equal(cudaStreamSynchronize(stream[1]), cudaSuccess);
+    assert_int_equal(cudaStreamSynchronize(stream[0]), cudaSuccess);
+    fake_hold(0);
+    assert_int_equal(gw_comm_barrier(part, &error), GW_ETIMEDOUT);
+    assert_non_null(strstr(error.text, "all_reduce: rank 0: not done after 50ms"));
+    assert_int_equal(gw_comm_barrier(comm, &error), GW_ETIMEDOUT);
+    assert_non_null(strstr(error.text, "all_reduce: rank 0: not done after 300ms"));
+    gw_comm_close(part);
+    gw_comm_close(comm);
+}
+
+/* The launcher aborts the gang while this thread waits in CUDA. */
+static void stuck_stream_ends_when_the_gang_is_aborted(void **state)
+{
+    struct gw_comm *comm;
+    struct gw_error error;
+    void *memory, *stream;
+    set_fault("stuck");
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    assert_int_equal(gw_comm_alloc(comm, 64, &memory, &error), 0);
+    stream_reduce(comm, memory, &stream);
+    gw_comm_abort(comm, GW_ECRASHED, 3);
+    assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+    fake_hold(0);
+    assert_int_equal(gw_comm_follow(comm, stream, stream, &error), GW_EABORTED);
+    assert_non_null(strstr(error.text, "rank 3"));
+    gw_comm_close(comm);
+}
+
 /* Freeing waits for the work that a stream still does with the memory, but only until the
  * deadline. */
 static void freeing_memory_in_use_waits_until_the_deadline(void **state)
@@ -267,6 +322,8 @@ int main(void)
         cmocka_unit_test(background_error_aborts_the_collective),
         cmocka_unit_test(background_error_on_a_stream_aborts_the_next_wait),
         cmocka_unit_test(stuck_collective_ends_at_its_deadline_or_abort),
+        cmocka_unit_test(stuck_streams_end_at_their_deadline_although_no_operation_waits),
+        cmocka_unit_test(stuck_stream_ends_when_the_gang_is_aborted),
         cmocka_unit_test(freeing_memory_in_use_waits_until_the_deadline),
         cmocka_unit_test(memory_of_another_gpu_is_refused_on_a_stream),
         cmocka_unit_test(hanging_split_times_out),

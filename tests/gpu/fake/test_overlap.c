@@ -5,6 +5,7 @@
 
 #include <gangway/ddp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,6 +117,7 @@ static int rank_overlaps(struct world_rank *self)
         fake_hold(0);
         RANK_CHECK_RC(gw_ddp_ready(ddp, 0, NULL), 0);
         RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+        RANK_CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
         RANK_CHECK(gradient_is(ddp, 1, mean) && gradient_is(ddp, 0, 2 * mean));
     }
     gw_ddp_close(ddp);
@@ -142,10 +144,113 @@ static int rank_keeps_order(struct world_rank *self)
     RANK_CHECK_RC(gw_ddp_ready(ddp, 0, NULL), 0);
     gate_open(&gate);
     RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+    RANK_CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
     RANK_CHECK(gradient_is(ddp, 1, mean) && gradient_is(ddp, 0, 2 * mean));
     gw_ddp_close(ddp);
     RANK_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
     return 0;
+}
+
+/* gw_ddp_finish returns while the reductions are held. What is put on the stream after it, such as
+ * an optimizer, sees the mean all the same. */
+static int rank_finishes_early(struct world_rank *self)
+{
+    struct gw_ddp *ddp;
+    cudaStream_t stream;
+    const float mine = (float)(self->rank + 1), mean = (float)(self->ranks + 1) / 2;
+    RANK_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    RANK_CHECK_RC(ddp_open(self, stream, *(const bool *)self->context, &ddp), 0);
+    gw_ddp_zero(ddp);
+    RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+    fake_hold(1);
+    for (size_t i = PARAMS; i-- > 0;) {
+        launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, i), .value = mine});
+        RANK_CHECK_RC(gw_ddp_ready(ddp, i, NULL), 0);
+    }
+    RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+    launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, 0), .value = 10});
+    fake_hold(0);
+    RANK_CHECK_RC(gw_comm_wait(self->comm, stream, NULL), 0);
+    RANK_CHECK(gradient_is(ddp, 1, mean) && gradient_is(ddp, 0, mean + 10));
+    gw_ddp_close(ddp);
+    RANK_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+    return 0;
+}
+
+static void finish_makes_the_stream_wait_and_not_the_host(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        bool no_overlap = i > 0;
+        struct world world = {.hooks = &comm_nccl_hooks,
+                              .ranks = 2,
+                              .function = rank_finishes_early,
+                              .context = &no_overlap};
+        assert_int_equal(world_run(&world), 0);
+    }
+}
+
+/* Waits until the watchdog has asked for the event of work that does not end. */
+static void await_watchdog(void)
+{
+    const unsigned before = fake_count(FAKE_QUERY);
+    while (fake_count(FAKE_QUERY) < before + 2)
+        (void)sched_yield();
+}
+
+/* A whole step in a graph: each replay is one launch, and reduces again. */
+static int rank_captures(struct world_rank *self)
+{
+    struct gw_ddp *ddp;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t replay;
+    void *memory;
+    const float mine = (float)(self->rank + 1), mean = (float)(self->ranks + 1) / 2;
+    RANK_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    RANK_CHECK_RC(ddp_open(self, stream, *(const bool *)self->context, &ddp), 0);
+    RANK_CHECK_RC(gw_comm_alloc(self->comm, 4, &memory, NULL), 0);
+    fake_hold(1); /* work that the watchdog looks after during the capture */
+    RANK_CHECK_RC(gw_comm_all_reduce(self->comm,
+                                     GW_COMM_ARGS(.recv = memory, .count = 1, .dtype = GW_DTYPE_F32,
+                                                  .stream = stream),
+                                     NULL),
+                  0);
+    RANK_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    gw_ddp_zero(ddp);
+    RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+    for (size_t i = PARAMS; i-- > 0;) {
+        launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, i), .value = mine});
+        RANK_CHECK_RC(gw_ddp_ready(ddp, i, NULL), 0);
+    }
+    RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+    launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, 0), .value = 10});
+    await_watchdog();
+    RANK_CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    RANK_CHECK(cudaGraphInstantiate(&replay, graph, 0) == cudaSuccess);
+    fake_hold(0);
+    for (int step = 0; step < 3; step++) {
+        const unsigned before = fake_count(FAKE_LAUNCH);
+        RANK_CHECK(cudaGraphLaunch(replay, stream) == cudaSuccess);
+        RANK_CHECK(fake_count(FAKE_LAUNCH) == before + 1);
+        RANK_CHECK_RC(gw_comm_wait(self->comm, stream, NULL), 0);
+        RANK_CHECK(gradient_is(ddp, 1, mean) && gradient_is(ddp, 0, mean + 10));
+    }
+    RANK_CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+    gw_ddp_close(ddp);
+    RANK_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+    return 0;
+}
+
+static void step_can_be_captured_in_a_graph(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        bool no_overlap = i > 0;
+        struct world world = {.hooks = &comm_nccl_hooks,
+                              .ranks = 2,
+                              .function = rank_captures,
+                              .context = &no_overlap};
+        assert_int_equal(world_run(&world), 0);
+    }
 }
 
 /* Without a stream an operation begins after what the default stream has, as other work of a
@@ -197,6 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bucket_reduction_overlaps_the_backward_pass),
         cmocka_unit_test(bucket_reduction_waits_for_its_gradient),
+        cmocka_unit_test(finish_makes_the_stream_wait_and_not_the_host),
+        cmocka_unit_test(step_can_be_captured_in_a_graph),
         cmocka_unit_test(operation_without_a_stream_follows_the_default_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

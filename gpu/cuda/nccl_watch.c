@@ -1,0 +1,254 @@
+/* The watchdog: one thread of the process that looks after the communicators while no thread waits
+ * in one of them. Work on a stream would otherwise run without a deadline: a thread that waits for
+ * the stream in CUDA notices neither a dead rank nor an abort.
+ *
+ * `mutex` guards the list, the marks, and the NCCL communicators: who holds it may use
+ * `gw_nccl.nccl`, and no other thread destroys it meanwhile. Communicators that broke are aborted
+ * in one group of NCCL. NCCL then tells the kernels of all of them to end before it frees the
+ * first: freeing waits for the device, and a kernel of another communicator could hold it up. */
+#include "gpu/cuda/nccl_state.h"
+
+#include "graph/base/text.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+enum {
+    WATCH_PERIOD_NS = 20000000,
+    CAUSE_MAX_S = 2, /* if NCCL lost a peer: time for the launcher to report who died */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER; /* some `ending` became NULL */
+static struct gw_nccl *watched;                         /* the open communicators */
+static bool is_running;                                 /* the thread exists */
+
+void gw_nccl_watch_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+void gw_nccl_watch_unlock(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+static void ending_add(struct gw_nccl *self, struct gw_nccl **first)
+{
+    self->ending = self->nccl;
+    self->nccl = NULL;
+    self->ending_next = *first;
+    *first = self;
+}
+
+/* Takes `self` (NULL: none) and all communicators that are broken out of use. Returns the first of
+ * a list for endings_run. The mutex is held. */
+static struct gw_nccl *endings_take(struct gw_nccl *self)
+{
+    struct gw_nccl *first = NULL;
+    if (self)
+        ending_add(self, &first);
+    for (struct gw_nccl *one = watched; one; one = one->watch_next)
+        if (one->nccl && gw_segment_broken(one->segment, NULL) < 0)
+            ending_add(one, &first);
+    return first;
+}
+
+/* Aborts the communicators of a list. No thread uses them any more. */
+static void *endings_run(void *list)
+{
+    (void)ncclGroupStart();
+    for (struct gw_nccl *one = list; one; one = one->ending_next)
+        (void)ncclCommAbort(one->ending);
+    (void)ncclGroupEnd();
+    gw_nccl_watch_lock();
+    for (struct gw_nccl *one = list; one; one = one->ending_next)
+        one->ending = NULL;
+    pthread_cond_broadcast(&ended);
+    gw_nccl_watch_unlock();
+    return NULL;
+}
+
+/* Another thread may abort this communicator now. The mutex is held. */
+static void ending_await(const struct gw_nccl *self)
+{
+    while (self->ending)
+        pthread_cond_wait(&ended, &mutex);
+}
+
+void gw_nccl_watch_drop(struct gw_nccl *self)
+{
+    gw_nccl_watch_lock();
+    struct gw_nccl *list = self->nccl ? endings_take(self) : NULL;
+    if (!list)
+        ending_await(self);
+    gw_nccl_watch_unlock();
+    if (list)
+        (void)endings_run(list);
+}
+
+/* Starts a thread that nobody joins. */
+static int thread_start(void *(*function)(void *), void *arg)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
+    int rc = pthread_create(&thread, NULL, function, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0)
+        (void)pthread_detach(thread);
+    return rc == 0 ? 0 : GW_ENOMEM;
+}
+
+/* -- Looking -------------------------------------------------------------------------------------
+ */
+
+static void marks_check(struct gw_nccl *self, uint64_t now_ns)
+{
+    char what[128], time[GW_TEXT_DURATION_ROOM];
+    for (int i = 0; i < GW_NCCL_MARKS; i++) {
+        struct gw_nccl_mark *mark = &self->marks[i];
+        if (!mark->pending)
+            continue;
+        const cudaError_t rc = cudaEventQuery(mark->event);
+        mark->pending = rc == cudaErrorNotReady;
+        if (rc != cudaSuccess && rc != cudaErrorNotReady) {
+            (void)snprintf(what, sizeof what, "cudaEventQuery: %s", cudaGetErrorString(rc));
+            (void)gw_nccl_wait_break(self, mark->verb, GW_EABORTED, what, NULL);
+        } else if (mark->pending && now_ns >= mark->deadline_ns) {
+            (void)snprintf(what, sizeof what, "not done after %s",
+                           gw_text_duration(mark->timeout_ns, time));
+            (void)gw_nccl_wait_break(self, mark->verb, GW_ETIMEDOUT, what, NULL);
+        }
+    }
+}
+
+/* NCCL reports the end of another rank before the launcher does, and knows less. */
+static void nccl_check(struct gw_nccl *self, uint64_t now_ns)
+{
+    char what[GW_SEGMENT_TEXT_MAX / 2];
+    ncclResult_t state = ncclSuccess, rc = ncclCommGetAsyncError(self->nccl, &state);
+    if (rc == ncclSuccess && (state == ncclSuccess || state == ncclInProgress)) {
+        self->failed_ns = 0;
+    } else if (self->failed_ns == 0) {
+        self->failed_ns = now_ns;
+    } else if (now_ns - self->failed_ns >= (uint64_t)CAUSE_MAX_S * 1000000000) {
+        gw_nccl_wait_describe(rc == ncclSuccess ? state : rc, what, sizeof what);
+        (void)gw_nccl_wait_break(self, GW_COMM_WAIT, GW_EABORTED, what, NULL);
+    }
+}
+
+static void look_at_all(void)
+{
+    const uint64_t now_ns = gw_segment_now_ns();
+    bool broken = false;
+    for (struct gw_nccl *self = watched; self; self = self->watch_next) {
+        if (!self->nccl)
+            continue;
+        marks_check(self, now_ns);
+        nccl_check(self, now_ns);
+        broken = broken || gw_segment_broken(self->segment, NULL) < 0;
+    }
+    /* In a thread of its own: it may wait for a kernel of a communicator that breaks later. */
+    struct gw_nccl *list = broken ? endings_take(NULL) : NULL;
+    if (list && thread_start(endings_run, list) < 0) {
+        gw_nccl_watch_unlock();
+        (void)endings_run(list);
+        gw_nccl_watch_lock();
+    }
+}
+
+static void *watch_main(void *arg)
+{
+    /* Without this, the questions of this thread would end a capture of another one. */
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    (void)cudaThreadExchangeStreamCaptureMode(&mode);
+    (void)arg;
+    gw_nccl_watch_lock();
+    for (;;) {
+        while (!watched)
+            pthread_cond_wait(&added, &mutex);
+        look_at_all();
+        gw_nccl_watch_unlock();
+        (void)nanosleep(&(struct timespec){.tv_nsec = WATCH_PERIOD_NS}, NULL);
+        gw_nccl_watch_lock();
+    }
+    return NULL;
+}
+
+/* -- What is watched -----------------------------------------------------------------------------
+ */
+
+int gw_nccl_watch_add(struct gw_nccl *self, struct gw_error *error)
+{
+    for (int i = 0; i < GW_NCCL_MARKS; i++) {
+        cudaError_t cuda = cudaEventCreateWithFlags(&self->marks[i].event, cudaEventDisableTiming);
+        if (cuda != cudaSuccess)
+            return gw_nccl_wait_broken(self, "an event of the GPU", cuda, error);
+    }
+    gw_nccl_watch_lock();
+    int rc = is_running ? 0 : thread_start(watch_main, NULL);
+    if (rc == 0) {
+        is_running = true;
+        self->watch_next = watched;
+        watched = self;
+        pthread_cond_signal(&added);
+    }
+    gw_nccl_watch_unlock();
+    return rc < 0 ? gw_nccl_wait_break(self, GW_COMM_JOIN, rc, "no thread for the watchdog", error)
+                  : 0;
+}
+
+void gw_nccl_watch_remove(struct gw_nccl *self)
+{
+    gw_nccl_watch_lock();
+    struct gw_nccl **at = &watched;
+    while (*at && *at != self)
+        at = &(*at)->watch_next;
+    if (*at)
+        *at = self->watch_next;
+    ending_await(self);
+    gw_nccl_watch_unlock();
+    for (int i = 0; i < GW_NCCL_MARKS; i++)
+        if (self->marks[i].event)
+            (void)cudaEventDestroy(self->marks[i].event);
+}
+
+/* A free mark, or else one that waits for the same stream: it then waits for later work. */
+static struct gw_nccl_mark *mark_choose(struct gw_nccl *self, cudaStream_t stream)
+{
+    struct gw_nccl_mark *chosen = &self->marks[0];
+    for (int i = 0; i < GW_NCCL_MARKS; i++) {
+        struct gw_nccl_mark *mark = &self->marks[i];
+        if (!mark->pending)
+            return mark;
+        if (mark->stream == stream && mark->deadline_ns >= chosen->deadline_ns)
+            chosen = mark;
+    }
+    return chosen;
+}
+
+int gw_nccl_watch_mark(struct gw_nccl *self, cudaStream_t stream, struct gw_error *error)
+{
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    cudaError_t rc = cudaStreamIsCapturing(stream, &capture);
+    if (rc == cudaSuccess && capture != cudaStreamCaptureStatusNone)
+        return 0; /* nothing runs now, and an event in a graph cannot be asked */
+    gw_nccl_watch_lock();
+    struct gw_nccl_mark *mark = mark_choose(self, stream);
+    if (rc == cudaSuccess)
+        rc = cudaEventRecord(mark->event, stream);
+    if (rc == cudaSuccess) {
+        mark->stream = stream;
+        mark->verb = self->verb;
+        mark->timeout_ns = self->comm.timeout_ns;
+        mark->deadline_ns = self->deadline_ns;
+        mark->pending = true;
+    }
+    gw_nccl_watch_unlock();
+    return rc == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "cudaEventRecord", rc, error);
+}

@@ -1,0 +1,54 @@
+/* Between fake_cuda.c and fake_graph.c: streams, events and captures. */
+#ifndef GW_TESTS_FAKE_STREAM_H
+#define GW_TESTS_FAKE_STREAM_H
+
+#include "tests/gpu/fake/fake.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+struct work {
+    struct work *next;
+    void (*run)(void *arg);
+    void *arg;
+};
+
+struct fake_stream {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct work *first, **last;
+    uint64_t enqueued, done;
+    int ends;
+    int device;
+    unsigned flags;
+    struct fake_graph *capture; /* NULL: work runs */
+    uint64_t captured;          /* work that the capture got from this stream */
+    int forked;                 /* the captured work is not yet waited for by another stream */
+};
+
+struct fake_event {
+    int device;
+    cudaStream_t stream;        /* NULL: nothing to wait for */
+    uint64_t at;                /* enqueued on it when the event was recorded */
+    struct fake_graph *capture; /* NULL: recorded outside a capture */
+};
+
+/* fake_told remembers an error of this thread for cudaGetLastError, and returns it. */
+cudaError_t fake_told(cudaError_t rc);
+
+/* fake_capture_forbids returns an error, and spoils the capture, if this thread may not wait or
+ * allocate now. */
+cudaError_t fake_capture_forbids(void);
+
+/* fake_capture_take takes over work if its stream is being captured: returns 1. */
+int fake_capture_take(cudaStream_t stream, struct work *work);
+
+/* fake_capture_record returns 1 if the event now stands for captured work. */
+int fake_capture_record(cudaEvent_t event, cudaStream_t stream);
+
+/* fake_capture_wait: a stream that waits for captured work takes part in the capture from now on.
+ */
+cudaError_t fake_capture_wait(cudaStream_t stream, cudaEvent_t event);
+
+#endif
