@@ -270,12 +270,12 @@ int gw_comm_zero(struct gw_comm *comm, const struct gw_comm_span *span, struct g
     return 0;
 }
 
-int gw_comm_copy(struct gw_comm *comm, void *to, const void *from, size_t bytes,
+int gw_comm_copy(struct gw_comm *comm, const struct gw_comm_span *to, const void *from,
                  struct gw_error *error)
 {
     if (comm->backend->copy)
-        return comm->backend->copy(comm, to, from, bytes, error);
-    memcpy(to, from, bytes);
+        return comm->backend->copy(comm, to, from, error);
+    memcpy(to->memory, from, to->bytes);
     return 0;
 }
 

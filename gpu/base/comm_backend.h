@@ -33,7 +33,7 @@ struct gw_comm_item {
     struct gw_comm_args args;
 };
 
-/* Memory of gw_comm_alloc that an operation uses after the work on `stream` (NULL: immediately). */
+/* Memory that an operation uses after the work on `stream` (NULL: immediately). */
 struct gw_comm_span {
     void *memory;
     size_t bytes;
@@ -69,7 +69,7 @@ struct gw_comm_backend {
     void (*unreg)(struct gw_comm *comm, void *memory);
     int (*nccl)(struct gw_comm *comm, struct ncclComm **handle, struct gw_error *error);
     int (*zero)(struct gw_comm *comm, const struct gw_comm_span *span, struct gw_error *error);
-    int (*copy)(struct gw_comm *comm, void *to, const void *from, size_t bytes,
+    int (*copy)(struct gw_comm *comm, const struct gw_comm_span *to, const void *from,
                 struct gw_error *error);
     bool (*reaches)(struct gw_comm *comm, const void *memory);
 
@@ -118,11 +118,11 @@ static inline int gw_comm_worst_code(int32_t worst)
     return (worst - gw_comm_worst_rank(worst)) / 1024;
 }
 
-/* gw_comm_zero sets memory of gw_comm_alloc to zero. gw_comm_copy copies between memory of
- * gw_comm_alloc and memory of this process, and blocks. If one of them fails, the communicator
- * breaks. */
+/* gw_comm_zero sets memory of gw_comm_alloc to zero. gw_comm_copy copies from memory of
+ * gw_comm_alloc or of this process. They block if the span has no stream. If one of them fails, the
+ * communicator breaks. */
 int gw_comm_zero(struct gw_comm *comm, const struct gw_comm_span *span, struct gw_error *error);
-int gw_comm_copy(struct gw_comm *comm, void *to, const void *from, size_t bytes,
+int gw_comm_copy(struct gw_comm *comm, const struct gw_comm_span *to, const void *from,
                  struct gw_error *error);
 
 /* gw_comm_reaches returns true if an operation with a stream can access the memory (if the backend

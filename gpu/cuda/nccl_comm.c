@@ -79,14 +79,6 @@ static ncclResult_t nccl_launch(struct gw_nccl *self, enum gw_comm_verb verb,
 /* -- Operations ----------------------------------------------------------------------------------
  */
 
-/* Waits until all work of this rank on the stream of blocking operations is finished. */
-static int stream_await(struct gw_nccl *self, struct gw_error *error)
-{
-    cudaError_t rc = cudaEventRecord(self->event, self->stream);
-    return rc == cudaSuccess ? gw_nccl_wait_event(self, self->event, error)
-                             : gw_nccl_wait_broken(self, "cudaEventRecord", rc, error);
-}
-
 /* Launches an operation on which the ranks have agreed. If it has no stream, waits for it and
  * copies the result back. */
 static int nccl_move(struct gw_nccl *self, const struct gw_comm_item *item,
@@ -112,7 +104,7 @@ static int nccl_move(struct gw_nccl *self, const struct gw_comm_item *item,
         return rc;
     if (args->stream)
         return gw_nccl_watch_mark(self, args->stream, error);
-    rc = stream_await(self, error);
+    rc = gw_nccl_wait_stream(self, error);
     if (rc == 0 && places->receives_copy)
         rc = gw_nccl_memory_copy(self, args->recv, self->stages[1].memory, places->recv_bytes,
                                  error);
@@ -201,7 +193,7 @@ static int group_run(struct gw_nccl *self, const struct gw_comm_item *items, siz
         if (items[i].args.stream)
             rc = gw_nccl_watch_mark(self, items[i].args.stream, error);
     }
-    return rc < 0 || !blocks ? rc : stream_await(self, error);
+    return rc < 0 || !blocks ? rc : gw_nccl_wait_stream(self, error);
 }
 
 static int nccl_group(struct gw_comm *comm, const struct gw_comm_item *items, size_t count,
@@ -291,6 +283,10 @@ static void nccl_free(struct gw_nccl *self)
     if (self->nccl && gw_segment_broken(self->segment, NULL) == 0)
         gw_nccl_wait_finish(self);
     gw_nccl_watch_drop(self);
+    if (!gw_nccl_wait_quiet(self)) { /* leave the memory to work that does not end */
+        free(self);
+        return;
+    }
     gw_nccl_memory_deinit(self);
     if (self->event)
         (void)cudaEventDestroy(self->event);

@@ -120,17 +120,21 @@ int gw_nccl_memory_copy(struct gw_nccl *self, void *to, const void *from, size_t
                         struct gw_error *error)
 {
     cudaError_t rc = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, self->stream);
-    if (rc == cudaSuccess)
-        rc = cudaStreamSynchronize(self->stream);
-    return rc == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "copy", rc, error);
+    return rc == cudaSuccess ? gw_nccl_wait_stream(self, error)
+                             : gw_nccl_wait_broken(self, "copy", rc, error);
 }
 
-int gw_nccl_memory_copy_out(struct gw_comm *comm, void *to, const void *from, size_t bytes,
+int gw_nccl_memory_copy_out(struct gw_comm *comm, const struct gw_comm_span *to, const void *from,
                             struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
-    (void)cudaSetDevice(self->device);
-    return bytes > 0 ? gw_nccl_memory_copy(self, to, from, bytes, error) : 0;
+    int rc = gw_nccl_wait_begin(self, GW_COMM_WAIT, error);
+    if (rc < 0 || to->bytes == 0)
+        return rc;
+    if (!to->stream)
+        return gw_nccl_memory_copy(self, to->memory, from, to->bytes, error);
+    cudaError_t cuda = cudaMemcpyAsync(to->memory, from, to->bytes, cudaMemcpyDefault, to->stream);
+    return cuda == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "copy", cuda, error);
 }
 
 int gw_nccl_memory_zero(struct gw_comm *comm, const struct gw_comm_span *span,
@@ -138,11 +142,13 @@ int gw_nccl_memory_zero(struct gw_comm *comm, const struct gw_comm_span *span,
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     const cudaStream_t stream = span->stream ? span->stream : self->stream;
-    (void)cudaSetDevice(self->device);
-    cudaError_t rc = cudaMemsetAsync(span->memory, 0, span->bytes, stream);
-    if (rc == cudaSuccess && !span->stream)
-        rc = cudaStreamSynchronize(stream);
-    return rc == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "cudaMemset", rc, error);
+    int rc = gw_nccl_wait_begin(self, GW_COMM_WAIT, error);
+    if (rc < 0)
+        return rc;
+    cudaError_t cuda = cudaMemsetAsync(span->memory, 0, span->bytes, stream);
+    if (cuda != cudaSuccess)
+        return gw_nccl_wait_broken(self, "cudaMemset", cuda, error);
+    return span->stream ? 0 : gw_nccl_wait_stream(self, error);
 }
 
 /* -- Blocks --------------------------------------------------------------------------------------
@@ -163,13 +169,13 @@ static int block_new(struct gw_nccl *self, size_t bytes, struct gw_nccl_block **
         free(made);
         return GW_ENOMEM;
     }
+    *made = (struct gw_nccl_block){.memory = memory, .bytes = bytes, .is_ours = true};
     if (cudaMemsetAsync(memory, 0, bytes, self->stream) != cudaSuccess ||
-        cudaStreamSynchronize(self->stream) != cudaSuccess) {
-        (void)ncclMemFree(memory);
-        free(made);
+        gw_nccl_wait_stream(self, NULL) < 0) { /* work that is late may still write to it */
+        made->next = self->blocks;
+        self->blocks = made;
         return GW_ENOMEM;
     }
-    *made = (struct gw_nccl_block){.memory = memory, .bytes = bytes, .is_ours = true};
     *block = made;
     return 0;
 }

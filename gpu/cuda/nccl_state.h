@@ -88,8 +88,9 @@ void gw_nccl_watch_unlock(void);
  * error if the communicator is broken. */
 int gw_nccl_wait_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_error *error);
 
-/* gw_nccl_wait_broken breaks the communicator on all ranks because a call of CUDA failed. If it is
- * broken already, the first cause stays. Returns the first cause. */
+/* gw_nccl_wait_broken breaks the communicator on all ranks because a call of CUDA failed (with
+ * GW_EDEVICE if the GPU failed, whatever the call was). If it is broken already, the first cause
+ * stays. Returns the first cause. */
 int gw_nccl_wait_broken(struct gw_nccl *self, const char *call, cudaError_t rc,
                         struct gw_error *error);
 
@@ -108,6 +109,9 @@ int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_erro
  * it fails, the NCCL communicator is aborted with all work that it has launched. */
 int gw_nccl_wait_event(struct gw_nccl *self, cudaEvent_t event, struct gw_error *error);
 
+/* gw_nccl_wait_stream does the same for all work on the stream of blocking operations. */
+int gw_nccl_wait_stream(struct gw_nccl *self, struct gw_error *error);
+
 /* gw_nccl_wait_comm waits until a new NCCL communicator is ready. */
 int gw_nccl_wait_comm(struct gw_nccl *self, ncclComm_t nccl, struct gw_error *error);
 
@@ -122,6 +126,10 @@ int gw_nccl_wait_meet(struct gw_nccl *self, const struct gw_segment_call *call, 
  * of the sender of a message. */
 int gw_nccl_wait_meet_args(struct gw_nccl *self, enum gw_comm_verb verb,
                            const struct gw_comm_args *args, bool *on_host, struct gw_error *error);
+
+/* gw_nccl_wait_quiet waits a short time until the communicator's streams are empty. Returns false
+ * if a kernel, which can only be one of the program, does not end. */
+bool gw_nccl_wait_quiet(struct gw_nccl *self);
 
 /* gw_nccl_wait_finish gives NCCL a short time to finish the communicator, then aborts it. */
 void gw_nccl_wait_finish(struct gw_nccl *self);
@@ -163,7 +171,7 @@ int gw_nccl_memory_register(struct gw_comm *comm, void *memory, size_t bytes,
 void gw_nccl_memory_unregister(struct gw_comm *comm, void *memory);
 int gw_nccl_memory_zero(struct gw_comm *comm, const struct gw_comm_span *span,
                         struct gw_error *error);
-int gw_nccl_memory_copy_out(struct gw_comm *comm, void *to, const void *from, size_t bytes,
+int gw_nccl_memory_copy_out(struct gw_comm *comm, const struct gw_comm_span *to, const void *from,
                             struct gw_error *error);
 bool gw_nccl_memory_reaches(struct gw_comm *comm, const void *memory);
 

@@ -28,7 +28,7 @@ int gw_nccl_wait_break(struct gw_nccl *self, enum gw_comm_verb verb, int code, c
                    self->comm.rank, what);
     const struct gw_segment_fault fault = {
         .code = code,
-        .cause = code == GW_ETIMEDOUT ? GW_ETIMEDOUT : GW_EIO,
+        .cause = code == GW_EABORTED ? GW_EIO : code,
         .rank = self->comm.rank,
         .text = text,
     };
@@ -36,10 +36,30 @@ int gw_nccl_wait_break(struct gw_nccl *self, enum gw_comm_verb verb, int code, c
     return gw_segment_broken(self->segment, error);
 }
 
+/* Returns true for the errors after which a process cannot use its GPU any more. */
+static bool is_sticky(cudaError_t rc)
+{
+    static const cudaError_t all[] = {
+        cudaErrorIllegalAddress,     cudaErrorLaunchFailure,    cudaErrorIllegalInstruction,
+        cudaErrorMisalignedAddress,  cudaErrorAssert,           cudaErrorLaunchTimeout,
+        cudaErrorHardwareStackError, cudaErrorECCUncorrectable,
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (rc == all[i])
+            return true;
+    return false;
+}
+
 int gw_nccl_wait_broken(struct gw_nccl *self, const char *call, cudaError_t rc,
                         struct gw_error *error)
 {
-    char what[128];
+    char what[160];
+    if (is_sticky(rc)) { /* no fault of the call that found it */
+        (void)snprintf(what, sizeof what,
+                       "its GPU failed (%s): a kernel of this process trapped, or the hardware",
+                       cudaGetErrorString(rc));
+        return gw_nccl_wait_break(self, self->verb, GW_EDEVICE, what, error);
+    }
     (void)snprintf(what, sizeof what, "%s: %s", call, cudaGetErrorString(rc));
     return gw_nccl_wait_break(self, self->verb, GW_EABORTED, what, error);
 }
@@ -66,6 +86,9 @@ void gw_nccl_wait_describe(ncclResult_t state, char *text, size_t size)
 int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error)
 {
     char what[GW_SEGMENT_TEXT_MAX / 2];
+    const cudaError_t device = cudaEventQuery(self->event);
+    if (is_sticky(device)) /* NCCL failed because of it */
+        return gw_nccl_wait_broken(self, "NCCL", device, error);
     gw_nccl_wait_describe(state, what, sizeof what);
     uint64_t until_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MAX_S * 1000000000;
     if (until_ns > self->deadline_ns)
@@ -127,6 +150,13 @@ static int await(struct gw_nccl *self, ncclComm_t part, cudaEvent_t event, struc
 int gw_nccl_wait_event(struct gw_nccl *self, cudaEvent_t event, struct gw_error *error)
 {
     return await(self, NULL, event, error);
+}
+
+int gw_nccl_wait_stream(struct gw_nccl *self, struct gw_error *error)
+{
+    cudaError_t rc = cudaEventRecord(self->event, self->stream);
+    return rc == cudaSuccess ? gw_nccl_wait_event(self, self->event, error)
+                             : gw_nccl_wait_broken(self, "cudaEventRecord", rc, error);
 }
 
 int gw_nccl_wait_comm(struct gw_nccl *self, ncclComm_t nccl, struct gw_error *error)
@@ -246,4 +276,22 @@ void gw_nccl_wait_finish(struct gw_nccl *self)
         pause_between_polls(polls);
     }
     gw_nccl_watch_drop(self);
+}
+
+bool gw_nccl_wait_quiet(struct gw_nccl *self)
+{
+    const cudaStream_t streams[] = {self->stream, self->side};
+    const uint64_t until_ns = gw_segment_now_ns() + (uint64_t)FINISH_MAX_S * 1000000000;
+    cudaError_t rc = cudaSuccess;
+    for (size_t i = 0; i < 2 && rc == cudaSuccess; i++) {
+        if (!self->event || !streams[i] || cudaEventRecord(self->event, streams[i]) != cudaSuccess)
+            continue; /* not made, or the GPU failed: nothing runs */
+        for (unsigned polls = 0; gw_segment_now_ns() < until_ns; polls++) {
+            rc = cudaEventQuery(self->event);
+            if (rc != cudaErrorNotReady)
+                break;
+            pause_between_polls(polls);
+        }
+    }
+    return rc != cudaErrorNotReady;
 }

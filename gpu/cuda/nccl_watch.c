@@ -117,8 +117,7 @@ static void marks_check(struct gw_nccl *self, uint64_t now_ns)
         const cudaError_t rc = cudaEventQuery(mark->event);
         mark->pending = rc == cudaErrorNotReady;
         if (rc != cudaSuccess && rc != cudaErrorNotReady) {
-            (void)snprintf(what, sizeof what, "cudaEventQuery: %s", cudaGetErrorString(rc));
-            (void)gw_nccl_wait_break(self, mark->verb, GW_EABORTED, what, NULL);
+            (void)gw_nccl_wait_broken(self, "cudaEventQuery", rc, NULL);
         } else if (mark->pending && now_ns >= mark->deadline_ns) {
             (void)snprintf(what, sizeof what, "not done after %s",
                            gw_text_duration(mark->timeout_ns, time));

@@ -1,5 +1,6 @@
 /* Checkpoints of a gang. Only rank 0 accesses files, and all ranks return its result. */
 #include "gpu/train/checkpoint_image.h"
+#include "gpu/train/rank_error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,19 +60,23 @@ static int image_share(struct gw_comm *comm, const struct outcome *outcome,
 {
     const bool is_root = gw_comm_rank(comm) == 0;
     size_t bytes = (size_t)outcome->image_bytes;
+    struct gw_error why = {.code = 0};
+    int failed = 0;
     void *image = is_root ? gw_checkpoint_image(*checkpoint, &bytes) : malloc(bytes);
     int rc = memory_agree(comm, image, error);
     if (rc == 0)
         rc = bytes_broadcast(comm, image, bytes, error);
-    if (is_root)
-        return rc;
-    if (rc == 0)
-        rc = gw_checkpoint_decode(image, bytes, checkpoint, error);
-    if (rc < 0)
+    if (rc == 0 && !is_root) {
+        failed = gw_checkpoint_decode(image, bytes, checkpoint, &why);
+        if (failed == 0)
+            gw_checkpoint_warn(*checkpoint, outcome->text);
+    }
+    if (!is_root && (rc < 0 || failed < 0))
         free(image);
-    else
-        gw_checkpoint_warn(*checkpoint, outcome->text);
-    return rc;
+    if (rc < 0)
+        return rc;
+    rc = gw_rank_error_share(comm, failed, &why);
+    return rc < 0 ? gw_error_set(error, rc, "%s", why.text) : 0;
 }
 
 int gw_checkpoint_comm_load(struct gw_comm *comm, const char *path,

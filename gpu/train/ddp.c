@@ -46,7 +46,10 @@ struct gw_ddp {
     size_t launched; /* number of buckets whose reduction has started in this pass */
     char *block;
     size_t block_bytes;
-    int32_t *used; /* [params_count]: parameters that this rank used since the last reduction */
+    int32_t *used;  /* [params_count]: parameters that this rank used since the last reduction */
+    int32_t *users; /* [params_count]: by how many ranks, at the last reduction */
+    char *unused;   /* room for gradients that no rank used; from gw_comm_alloc, or NULL */
+    size_t unused_bytes;
     bool in_pass, reduce;
 };
 
@@ -146,7 +149,8 @@ static int ddp_init(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     ddp->params = calloc(count, sizeof *ddp->params);
     ddp->buckets = calloc(count, sizeof *ddp->buckets);
     ddp->used = calloc(count, sizeof *ddp->used);
-    if (!ddp->params || !ddp->buckets || !ddp->used)
+    ddp->users = calloc(count, sizeof *ddp->users);
+    if (!ddp->params || !ddp->buckets || !ddp->used || !ddp->users)
         return gw_error_set(error, GW_ENOMEM, "ddp: out of memory for %zu parameters", count);
     for (size_t i = 0; i < count; i++) {
         int rc = param_init(&ddp->params[i], &options->params[i], i, error);
@@ -164,8 +168,6 @@ static int ddp_prepare(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     if (options->params_count == 0)
         return gw_error_set(error, GW_EINVAL,
                             "ddp: params_count is 0: give at least one parameter");
-    if (options->stream && options->find_unused)
-        return gw_error_set(error, GW_ENOTSUP, "ddp: find_unused is not supported with a stream");
     int rc = ddp_init(ddp, options, error);
     for (size_t i = 0; rc == 0 && options->stream && i < ddp->params_count; i++)
         if (!gw_comm_reaches(ddp->comm, ddp->params[i].data))
@@ -209,11 +211,14 @@ void gw_ddp_close(struct gw_ddp *ddp)
 {
     if (!ddp)
         return;
-    if (ddp->block)
+    if (ddp->comm) { /* in the same order on all ranks */
+        gw_comm_dealloc(ddp->comm, ddp->unused);
         gw_comm_dealloc(ddp->comm, ddp->block);
+    }
     free(ddp->params);
     free(ddp->buckets);
     free(ddp->used);
+    free(ddp->users);
     free(ddp);
 }
 
@@ -293,67 +298,73 @@ int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error)
     return buckets_launch(ddp, error);
 }
 
-/* Saves the gradients of the parameters that this rank did not use since the last reduction. They
- * are restored if no other rank used them either. */
-static int unused_save(const struct gw_ddp *ddp, char **saved, struct gw_error *error)
+/* Finds the parameters that no rank used. *bytes receives the size of their gradients, which is the
+ * same on all ranks. */
+static int unused_find(struct gw_ddp *ddp, size_t *bytes, struct gw_error *error)
 {
-    size_t bytes = 1;
-    for (size_t i = 0; i < ddp->params_count; i++)
-        bytes += ddp->used[i] ? 0 : ddp->params[i].bytes;
-    char *copies = malloc(bytes), *at = copies;
-    int rc =
-        copies ? 0 : gw_error_set(error, GW_ENOMEM, "ddp: out of memory for unused parameters");
-    for (size_t i = 0; rc == 0 && i < ddp->params_count; i++) {
-        const struct param *param = &ddp->params[i];
-        if (!ddp->used[i]) {
-            rc = gw_comm_copy(ddp->comm, at, ddp->block + param->offset, param->bytes, error);
-            at += param->bytes;
-        }
-    }
-    if (rc < 0)
-        free(copies);
-    else
-        *saved = copies;
+    memcpy(ddp->users, ddp->used, ddp->params_count * sizeof *ddp->users);
+    int rc = gw_comm_all_reduce(
+        ddp->comm,
+        GW_COMM_ARGS(.recv = ddp->users, .count = ddp->params_count, .dtype = GW_DTYPE_I32), error);
+    *bytes = 0;
+    for (size_t i = 0; rc == 0 && i < ddp->params_count; i++)
+        *bytes += ddp->users[i] ? 0 : align_up(ddp->params[i].bytes);
     return rc;
 }
 
-/* Finds the parameters that no rank used, and restores their gradients. */
-static int unused_restore(struct gw_ddp *ddp, const char *saved, struct gw_error *error)
+/* Makes room for the gradients that nobody used. All ranks call it with the same size. */
+static int unused_reserve(struct gw_ddp *ddp, size_t bytes, struct gw_error *error)
 {
-    int32_t *users = malloc(ddp->params_count * sizeof *users);
-    if (!users)
-        return gw_error_set(error, GW_ENOMEM, "ddp: out of memory for unused parameters");
-    memcpy(users, ddp->used, ddp->params_count * sizeof *users);
-    int rc = gw_comm_all_reduce(
-        ddp->comm, GW_COMM_ARGS(.recv = users, .count = ddp->params_count, .dtype = GW_DTYPE_I32),
-        error);
+    void *memory;
+    if (bytes <= ddp->unused_bytes)
+        return 0;
+    gw_comm_dealloc(ddp->comm, ddp->unused);
+    ddp->unused = NULL;
+    ddp->unused_bytes = 0;
+    int rc = gw_comm_alloc(ddp->comm, bytes, &memory, error);
+    if (rc == 0) {
+        ddp->unused = memory;
+        ddp->unused_bytes = bytes;
+    }
+    return rc;
+}
+
+/* Copies the gradients that nobody used out of their buckets, or back into them. */
+static int unused_copy(struct gw_ddp *ddp, bool back, struct gw_error *error)
+{
+    char *saved = ddp->unused;
+    int rc = 0;
     for (size_t i = 0; rc == 0 && i < ddp->params_count; i++) {
         const struct param *param = &ddp->params[i];
-        if (users[i] == 0)
-            rc = gw_comm_copy(ddp->comm, ddp->block + param->offset, saved, param->bytes, error);
-        if (!ddp->used[i])
-            saved += param->bytes;
+        char *gradient = ddp->block + param->offset;
+        if (ddp->users[i])
+            continue;
+        const struct gw_comm_span to = {back ? gradient : saved, param->bytes, ddp->stream};
+        rc = gw_comm_copy(ddp->comm, &to, back ? saved : gradient, error);
+        saved += align_up(param->bytes);
     }
-    free(users);
     return rc;
 }
 
 static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
 {
-    char *saved = NULL;
+    size_t unused = 0;
+    int rc = 0;
     if (ddp->find_unused) {
-        int rc = unused_save(ddp, &saved, error);
-        if (rc < 0)
-            return rc;
+        rc = unused_find(ddp, &unused, error);
+        if (rc == 0)
+            rc = unused_reserve(ddp, unused, error);
+        if (rc == 0 && unused > 0)
+            rc = unused_copy(ddp, false, error);
         for (size_t i = 0; i < ddp->buckets_count; i++)
             ddp->buckets[i].pending = 0;
     }
-    int rc = buckets_launch(ddp, error);
+    if (rc == 0)
+        rc = buckets_launch(ddp, error);
     if (rc == 0 && ddp->reduces != ddp->stream) /* the stream waits, and not the host */
         rc = gw_comm_follow(ddp->comm, ddp->stream, ddp->reduces, error);
-    if (rc == 0 && saved)
-        rc = unused_restore(ddp, saved, error);
-    free(saved);
+    if (rc == 0 && unused > 0)
+        rc = unused_copy(ddp, true, error);
     if (rc == 0)
         memset(ddp->used, 0, ddp->params_count * sizeof *ddp->used);
     return rc;

@@ -1,6 +1,8 @@
 /* Opens the communicator of a rank. */
 #include "worker/runner/join.h"
 
+#include <gangway/task.h>
+
 #include "graph/wire/endpoint.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
@@ -115,18 +117,31 @@ static int open_hosts(struct gw_join *join, const struct gw_msg_gang *gang, uint
     return rc;
 }
 
-/* Returns true if this rank has a whole GPU. NCCL refuses two ranks on one GPU. */
+/* Returns true if this process has a whole GPU. NCCL refuses two ranks on one GPU. */
 static bool has_own_gpu(void)
 {
-    const char *devices = getenv("CUDA_VISIBLE_DEVICES");
-    return devices && *devices && *devices != '-' && strncmp(devices, "NoDevFiles", 10) != 0 &&
-           !getenv("GANGWAY_GPU_MEMORY_BYTES");
+    return gw_task_gpu_count(NULL) > 0 && !getenv("GANGWAY_GPU_MEMORY_BYTES");
+}
+
+void gw_join_device(struct gw_comm **comm)
+{
+    const struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = *comm);
+    struct gw_error why;
+    if (has_own_gpu() && gw_comm_open_nccl(&options, comm, &why) < 0 && why.code != GW_ENOTSUP)
+        (void)fprintf(stderr, "gangway: NCCL is not used: %s\n", why.text);
 }
 
 /* Opens NCCL. All ranks of a gang have the same number of GPUs, so either all call this function or
  * none. If NCCL is missing on one host, all ranks keep the host backend. */
 static int open_nccl(struct gw_join *join, struct gw_comm **comm, struct gw_error *error)
 {
+    if (gw_task_gpu_count(NULL) > 1) {
+        gw_comm_close(*comm);
+        return gw_error_set(error, GW_EINVAL,
+                            "each rank has %u GPUs, but the communicator of a gang of functions "
+                            "uses one: ask for one GPU a rank, and for more ranks",
+                            (unsigned)gw_task_gpu_count(NULL));
+    }
     const struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = *comm);
     struct gw_error why;
     struct gw_comm *nccl;

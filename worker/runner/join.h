@@ -28,9 +28,14 @@ int gw_join_go(struct gw_join *join, const struct gw_msg_gang_start *go, const i
 /* gw_join_open joins the communicator as `rank` and clears the state. Ranks of one worker use the
  * shared memory segment. Ranks of several workers also use connections to the other workers' ranks.
  * If the ranks have GPUs of their own, NCCL is used. Returns GW_EPROTO and sets the error if the
- * message lacks something, otherwise the errors of gw_comm_open_host and gw_comm_open_hosts. */
+ * message lacks something, GW_EINVAL if a rank has several GPUs, otherwise the errors of
+ * gw_comm_open_host and gw_comm_open_hosts. */
 int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                  struct gw_comm **comm, struct gw_error *error);
+
+/* gw_join_device makes a host communicator of one rank one of NCCL on this process's first GPU. It
+ * does nothing if the process has no whole GPU, or if NCCL is missing. */
+void gw_join_device(struct gw_comm **comm);
 
 /* gw_join_say writes once to stderr why the ranks do not use NCCL although they have GPUs. It must
  * be called when stderr is the task's own. */

@@ -3,6 +3,8 @@
  * Invariant: a function that returns an error has written a text for users to the task's error. */
 #include "worker/runner/task.h"
 
+#include "worker/runner/join.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,7 +254,8 @@ uint32_t gw_task_gpu_count(const struct gw_task *task)
 /* -- Ranks ---------------------------------------------------------------------------------------
  */
 
-/* The runner opens the communicator of a gang. This function creates one for a single rank. */
+/* The runner opens the communicator of a gang. This function creates one for a single rank, on the
+ * GPU if there is one. */
 struct gw_comm *gw_task_comm(struct gw_task *task)
 {
     int fd;
@@ -260,7 +263,8 @@ struct gw_comm *gw_task_comm(struct gw_task *task)
         return task->comm;
     const struct gw_comm_host_options options =
         GW_INIT(gw_comm_host_options, .fd = fd, .rank = 0, .ranks = 1);
-    (void)gw_comm_open_host(&options, &task->comm, &task->error);
+    if (gw_comm_open_host(&options, &task->comm, &task->error) == 0)
+        gw_join_device(&task->comm);
     close(fd);
     return task->comm;
 }

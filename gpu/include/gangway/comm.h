@@ -23,9 +23,10 @@
  * permanently. All pending and all later operations on all ranks then fail with the code and the
  * text of the first cause: GW_ETIMEDOUT (a deadline passed on some rank), GW_EMISMATCH (ranks
  * called different operations or disagreed on count, type, reduction or root; the text names both
- * sides), GW_EABORTED (gw_comm_abort was called, or a rank closed its communicator). A broken
- * communicator can only be closed. The output buffers of a failed operation have unspecified
- * contents.
+ * sides), GW_EABORTED (gw_comm_abort was called, or a rank closed its communicator), GW_EDEVICE
+ * (the GPU of a rank failed, for example because a kernel of the program trapped; this process
+ * cannot use the GPU any more). A broken communicator can only be closed. The output buffers of a
+ * failed operation have unspecified contents.
  *
  * - Order of a reduction: always rank 0, 1, 2 ... The same input gives the same bits on every rank
  * and in every run. This holds for the host backend on one host. Across hosts and for NCCL see

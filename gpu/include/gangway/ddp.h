@@ -75,7 +75,8 @@ struct gw_ddp_options {
     size_t bucket_bytes;               /* 0: GW_DDP_BUCKET_BYTES */
     bool find_unused;  /* true: parameters that backward does not use on this rank need no
                           gw_ddp_ready. At gw_ddp_finish their gradients enter the mean as they are.
-                          If no rank used a parameter, its gradient does not change. false:
+                          If no rank used a parameter, its gradient does not change. The ranks
+                          meet in gw_ddp_finish, also with a stream. false:
                           gw_ddp_finish fails if a parameter was not marked ready */
     bool no_broadcast; /* true: gw_ddp_open does not copy the parameters of rank 0 to the other
                           ranks */

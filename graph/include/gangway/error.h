@@ -52,7 +52,8 @@ extern "C" {
     X(GW_EPERM, -23, "not permitted")                                                              \
     X(GW_EAGAIN, -24, "try again")                                                                 \
     X(GW_EDEPENDENCY, -25, "a task before it failed")                                              \
-    X(GW_EACTOR, -26, "its actor has ended")
+    X(GW_EACTOR, -26, "its actor has ended")                                                       \
+    X(GW_EDEVICE, -27, "a GPU failed")
 
 enum gw_error_code {
     GW_OK = 0,

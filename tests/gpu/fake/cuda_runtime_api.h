@@ -19,7 +19,15 @@ typedef enum {
     cudaErrorStreamCaptureInvalidated,
     cudaErrorStreamCaptureUnjoined,
     cudaErrorStreamCaptureIsolation,
-    cudaErrorCapturedEvent
+    cudaErrorCapturedEvent,
+    cudaErrorIllegalAddress,
+    cudaErrorLaunchFailure,
+    cudaErrorIllegalInstruction,
+    cudaErrorMisalignedAddress,
+    cudaErrorAssert,
+    cudaErrorLaunchTimeout,
+    cudaErrorHardwareStackError,
+    cudaErrorECCUncorrectable
 } cudaError_t;
 typedef struct fake_stream *cudaStream_t;
 typedef struct fake_event *cudaEvent_t;

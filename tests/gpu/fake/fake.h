@@ -38,6 +38,9 @@ enum fake_call {
 void fake_counted(enum fake_call call);
 unsigned fake_count(enum fake_call call);
 
+/* fake_trap is what a kernel that traps does: every later call of this process fails. */
+void fake_trap(void);
+
 /* fake_hold lets collectives wait before they begin (1), or go on (0). fake_pass is where they do:
  * it returns 0, or -1 when *gone became true meanwhile (fake_hold_look lets it look). */
 void fake_hold(int held);

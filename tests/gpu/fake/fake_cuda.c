@@ -56,6 +56,13 @@ unsigned fake_count(enum fake_call call)
     return atomic_load(&counts[call]);
 }
 
+static _Atomic int is_trapped;
+
+void fake_trap(void)
+{
+    atomic_store(&is_trapped, 1);
+}
+
 /* What every call begins with. */
 static cudaError_t enter(void)
 {
@@ -63,6 +70,8 @@ static cudaError_t enter(void)
     pid_t nobody = 0;
     if (!atomic_compare_exchange_strong(&owner, &nobody, getpid()) && nobody != getpid())
         return fake_told(cudaErrorInitializationError);
+    if (atomic_load(&is_trapped))
+        return fake_told(cudaErrorIllegalAddress);
     return fake_told(device_count() > 0 ? cudaSuccess : cudaErrorNoDevice);
 }
 
@@ -128,7 +137,8 @@ const char *cudaGetErrorString(cudaError_t code)
                                         "capture was invalidated",
                                         "unjoined work",
                                         "dependency on uncaptured work",
-                                        "event was captured"};
+                                        "event was captured",
+                                        "an illegal memory access was encountered"};
     return texts[code];
 }
 
@@ -431,6 +441,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    cudaError_t rc = enter();
+    if (rc != cudaSuccess)
+        return rc;
     if (event->device != fake_device_of(stream))
         return fake_told(cudaErrorInvalidResourceHandle);
     if (fake_capture_record(event, stream))

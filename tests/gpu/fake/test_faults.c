@@ -175,6 +175,64 @@ static void stuck_stream_ends_when_the_gang_is_aborted(void **state)
     gw_comm_close(comm);
 }
 
+static void trap_run(void *arg)
+{
+    fake_trap();
+}
+
+/* A kernel of rank 0 traps while both ranks reduce: the cause is the GPU of rank 0, on both. */
+static int rank_traps(struct world_rank *self)
+{
+    struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = self->comm);
+    struct gw_error error;
+    void *memory, *stream;
+    (void)setenv("NCCL_HOSTID", self->rank ? "one" : "other", 1);
+    RANK_CHECK_RC(gw_comm_open_nccl(&options, &self->comm, &error), 0);
+    RANK_CHECK_RC(gw_comm_alloc(self->comm, 64, &memory, &error), 0);
+    RANK_CHECK_RC(gw_comm_stream(self->comm, &stream, &error), 0);
+    const struct gw_comm_args args = {
+        .recv = memory, .count = 16, .dtype = GW_DTYPE_F32, .stream = stream};
+    RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), 0);
+    if (self->rank == 0)
+        fake_enqueue(stream, trap_run, malloc(1));
+    else
+        (void)gw_comm_all_reduce(self->comm, &args, &error); /* it may be known here already */
+    RANK_CHECK_RC(gw_comm_wait(self->comm, stream, &error), GW_EDEVICE);
+    RANK_CHECK(strstr(error.text, "rank 0: its GPU failed (an illegal memory access"));
+    return 0;
+}
+
+static void trapped_kernel_is_the_cause_on_all_ranks(void **state)
+{
+    struct world world = {.hooks = &comm_host_hooks, .ranks = 2, .function = rank_traps};
+    assert_int_equal(world_run(&world), 0);
+}
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void gate_run(void *arg)
+{
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+}
+
+/* Copies and memory wait for the default stream, on which a kernel of the program does not end. */
+static void stuck_kernel_of_the_program_ends_an_allocation_at_its_deadline(void **state)
+{
+    struct gw_comm *comm;
+    struct gw_error error;
+    void *memory;
+    set_fault(NULL);
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    gw_comm_set_timeout(comm, 50000000);
+    pthread_mutex_lock(&gate);
+    fake_enqueue(NULL, gate_run, malloc(1));
+    assert_int_equal(gw_comm_alloc(comm, 64, &memory, &error), GW_ETIMEDOUT);
+    assert_non_null(strstr(error.text, "alloc: rank 0: not done after 50ms"));
+    pthread_mutex_unlock(&gate);
+    gw_comm_close(comm);
+}
+
 /* Freeing waits for the work that a stream still does with the memory, but only until the
  * deadline. */
 static void freeing_memory_in_use_waits_until_the_deadline(void **state)
@@ -316,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_without_a_gpu_makes_all_ranks_use_the_host), /* forks: before this
                                                                               process uses CUDA */
+        cmocka_unit_test(trapped_kernel_is_the_cause_on_all_ranks),
         cmocka_unit_test(two_ranks_on_the_same_gpu_are_refused),
         cmocka_unit_test(hanging_nccl_init_times_out),
         cmocka_unit_test(duplicate_gpu_aborts_the_join),
@@ -324,6 +383,7 @@ int main(void)
         cmocka_unit_test(stuck_collective_ends_at_its_deadline_or_abort),
         cmocka_unit_test(stuck_streams_end_at_their_deadline_although_no_operation_waits),
         cmocka_unit_test(stuck_stream_ends_when_the_gang_is_aborted),
+        cmocka_unit_test(stuck_kernel_of_the_program_ends_an_allocation_at_its_deadline),
         cmocka_unit_test(freeing_memory_in_use_waits_until_the_deadline),
         cmocka_unit_test(memory_of_another_gpu_is_refused_on_a_stream),
         cmocka_unit_test(hanging_split_times_out),

@@ -19,6 +19,8 @@ extern const struct comm_backend_hooks comm_nccl_hooks;
 
 enum { PARAMS = 2, COUNT = 1000 };
 
+static world_function rank_leaves_out;
+
 /* What backward does for one parameter: waits at a gate, then adds to its gradient. */
 struct kernel {
     float *gradient;
@@ -78,6 +80,7 @@ static bool gradient_is(struct gw_ddp *ddp, size_t i, float value)
 static int ddp_open(struct world_rank *self, cudaStream_t stream, bool no_overlap,
                     struct gw_ddp **ddp)
 {
+    const bool find_unused = self->world->function == rank_leaves_out;
     struct gw_ddp_param params[PARAMS];
     struct gw_error error = {.code = 0};
     for (int i = 0; i < PARAMS; i++) {
@@ -86,10 +89,10 @@ static int ddp_open(struct world_rank *self, cudaStream_t stream, bool no_overla
         if (gw_comm_alloc(self->comm, COUNT * sizeof(float), &params[i].data, &error) < 0)
             return error.code;
     }
-    const struct gw_ddp_options options =
-        GW_INIT(gw_ddp_options, .comm = self->comm, .params = params, .params_count = PARAMS,
-                .first_bucket_bytes = 1, /* a bucket a parameter */
-                .bucket_bytes = 1, .stream = stream, .no_overlap = no_overlap);
+    const struct gw_ddp_options options = GW_INIT(
+        gw_ddp_options, .comm = self->comm, .params = params, .params_count = PARAMS,
+        .first_bucket_bytes = find_unused ? 0 : 1, /* one bucket, or one a parameter */
+        .bucket_bytes = 1, .stream = stream, .no_overlap = no_overlap, .find_unused = find_unused);
     int rc = gw_ddp_open(&options, ddp, &error);
     if (rc < 0)
         (void)fprintf(stderr, "%s\n", error.text);
@@ -175,6 +178,43 @@ static int rank_finishes_early(struct world_rank *self)
     gw_ddp_close(ddp);
     RANK_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
     return 0;
+}
+
+/* Parameter 1 is used on rank 0 only, parameter 0 nowhere: its gradient stays as it is. */
+static int rank_leaves_out(struct world_rank *self)
+{
+    struct gw_ddp *ddp;
+    cudaStream_t stream;
+    const float mine = (float)(self->rank + 1);
+    RANK_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    RANK_CHECK_RC(ddp_open(self, stream, *(const bool *)self->context, &ddp), 0);
+    for (int step = 0; step < 2; step++) {
+        gw_ddp_zero(ddp);
+        RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+        launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, 0), .value = mine});
+        if (self->rank == 0) {
+            launch(stream, (struct kernel){.gradient = gw_ddp_gradient(ddp, 1), .value = 6});
+            RANK_CHECK_RC(gw_ddp_ready(ddp, 1, NULL), 0);
+        }
+        RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+        RANK_CHECK_RC(gw_comm_wait(self->comm, stream, NULL), 0);
+        RANK_CHECK(gradient_is(ddp, 1, 3) && gradient_is(ddp, 0, mine));
+    }
+    gw_ddp_close(ddp);
+    RANK_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+    return 0;
+}
+
+static void gradients_of_unused_parameters_stay_with_a_stream(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        bool no_overlap = i > 0;
+        struct world world = {.hooks = &comm_nccl_hooks,
+                              .ranks = 2,
+                              .function = rank_leaves_out,
+                              .context = &no_overlap};
+        assert_int_equal(world_run(&world), 0);
+    }
 }
 
 static void finish_makes_the_stream_wait_and_not_the_host(void **state)
@@ -302,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bucket_reduction_overlaps_the_backward_pass),
         cmocka_unit_test(bucket_reduction_waits_for_its_gradient),
+        cmocka_unit_test(gradients_of_unused_parameters_stay_with_a_stream),
         cmocka_unit_test(finish_makes_the_stream_wait_and_not_the_host),
         cmocka_unit_test(step_can_be_captured_in_a_graph),
         cmocka_unit_test(operation_without_a_stream_follows_the_default_stream),

@@ -4,6 +4,7 @@
 #include "tests/gpu/fake/fake.h"
 #include "tests/unit/gpu/comm_world.h"
 
+#include "worker/runner/join.h"
 #include "worker/runner/task.h"
 
 #include <gangway/checkpoint.h>
@@ -224,6 +225,57 @@ static void steps_and_checkpoints_stay_off_the_device(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* A task that is no gang has a communicator of one, on its GPU. */
+static int rank_has_a_gpu(struct world_rank *self)
+{
+    struct gw_task task;
+    void *memory, *stream;
+    gw_task_init(&task);
+    (void)setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+    struct gw_comm *comm = gw_task_comm(&task);
+    RANK_CHECK(strcmp(gw_comm_backend(comm), "nccl") == 0);
+    RANK_CHECK_RC(gw_comm_alloc(comm, 64, &memory, NULL), 0);
+    RANK_CHECK_RC(gw_comm_stream(comm, &stream, NULL), 0);
+    RANK_CHECK_RC(gw_comm_all_reduce(comm,
+                                     GW_COMM_ARGS(.recv = memory, .count = 16,
+                                                  .dtype = GW_DTYPE_F32, .stream = stream),
+                                     NULL),
+                  0);
+    RANK_CHECK_RC(gw_comm_wait(comm, stream, NULL), 0);
+    gw_task_reset(&task);
+    (void)setenv("FAKE_CUDA_DEVICES", "0", 1); /* and on the host where there is no GPU */
+    RANK_CHECK(strcmp(gw_comm_backend(gw_task_comm(&task)), "host") == 0);
+    gw_task_deinit(&task);
+    return 0;
+}
+
+static void task_with_a_gpu_has_a_communicator_on_it(void **state)
+{
+    struct world world = {.hooks = &comm_host_hooks, .ranks = 1, .function = rank_has_a_gpu};
+    assert_int_equal(world_run(&world), 0);
+}
+
+/* The communicator of a gang reaches one GPU a rank: a gang whose ranks have two is refused. */
+static int rank_has_two_gpus(struct world_rank *self)
+{
+    const struct gw_msg_gang gang = {.world = 2, .local = 2, .groups = 1};
+    struct gw_join join;
+    struct gw_comm *comm;
+    struct gw_error error;
+    gw_join_init(&join);
+    RANK_CHECK_RC(gw_comm_segment_create(2, &join.segment, &error), 0);
+    (void)setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
+    RANK_CHECK_RC(gw_join_open(&join, &gang, 0, &comm, &error), GW_EINVAL);
+    RANK_CHECK(strstr(error.text, "each rank has 2 GPUs") && strstr(error.text, "more ranks"));
+    return 0;
+}
+
+static void gang_with_two_gpus_a_rank_is_refused(void **state)
+{
+    struct world world = {.hooks = &comm_host_hooks, .ranks = 1, .function = rank_has_two_gpus};
+    assert_int_equal(world_run(&world), 0);
+}
+
 static bool holds(const void *memory, float value)
 {
     float host[COUNT];
@@ -316,6 +368,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steady_step_meets_no_rank_and_allocates_nothing),
         cmocka_unit_test(steps_and_checkpoints_stay_off_the_device),
+        cmocka_unit_test(task_with_a_gpu_has_a_communicator_on_it),
+        cmocka_unit_test(gang_with_two_gpus_a_rank_is_refused),
         cmocka_unit_test(host_and_device_memory_mix_in_an_operation),
         cmocka_unit_test(host_memory_with_a_stream_is_refused_on_all_ranks),
     };

@@ -111,8 +111,10 @@ GW_API uint32_t gw_task_gpu_count(const struct gw_task *task);
 struct gw_client;
 GW_API struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *error);
 
-/* gw_task_comm returns the gang's communicator; in an ordinary task one with a single rank. It is
- * borrowed; the runner closes it. */
+/* gw_task_comm returns the gang's communicator; in an ordinary task one with a single rank (of
+ * NCCL, on the task's first GPU, if it has a whole GPU and NCCL is there). It is borrowed; the
+ * runner closes it. In a gang of functions a rank has at most one GPU, because the communicator
+ * uses one. */
 GW_API struct gw_comm *gw_task_comm(struct gw_task *task);
 
 /* gw_task_actor sets the state of an actor (<gangway/actor.h>), in the task that makes the actor.
