@@ -301,7 +301,9 @@ int pet_train_step(struct pet_train *train, struct gw_error *error)
         return rc;
     progress->lr = schedule(train, progress->step);
     gw_optimizer_set_lr(train->optimizer, progress->lr);
-    gw_optimizer_step(train->optimizer);
+    rc = gw_optimizer_step(train->optimizer, error);
+    if (rc < 0)
+        return rc;
     train->stepping += now_s() - began;
     update_progress(train, loss);
     return 0;

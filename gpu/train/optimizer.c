@@ -1,11 +1,12 @@
-/* SGD, Adam and AdamW over a list of tensors. The whole state is in one block, which a checkpoint
- * stores: struct state_head, then the moments of all tensors. The arithmetic is in float for each
- * element, with coefficients computed in double, and always in the same order. So ranks stay equal
- * bit for bit. */
+/* Optimizers over a list of tensors; kernels (kernel.h) do the arithmetic. The state is in one
+ * block, which a checkpoint stores: struct state_head, the moments of all tensors, then the masters
+ * of 16-bit tensors. Coefficients are computed in double, and elements always in the same order. So
+ * ranks stay equal bit for bit. */
+#include "gpu/train/optimizer_kernel.h"
+
 #include "graph/base/options_read.h"
 
 #include <assert.h>
-#include <gangway/optimizer.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ enum { HEAD_BYTES = 32 };
 
 struct state_head {
     uint32_t kind;
-    uint32_t moments; /* number of arrays of `elements` floats that follow */
+    uint32_t moments; /* number of arrays that follow, each with a real number per element */
     uint64_t elements;
     uint64_t step;
     uint64_t reserved; /* always 0 */
@@ -24,20 +25,10 @@ _Static_assert(sizeof(struct state_head) == HEAD_BYTES, "the layout lies in chec
 
 struct gw_optimizer {
     struct gw_optimizer_options options;
-    struct gw_optimizer_tensor *tensors;
-    size_t tensors_count;
-    struct state_head *state; /* state_bytes bytes: the head, then the moments */
+    struct state_head *state; /* state_bytes bytes */
     size_t state_bytes;
-};
-
-/* One step of one tensor. Coefficients are computed in double and converted before use. */
-struct step {
-    float *restrict w;
-    const float *restrict g;
-    float *restrict m; /* momentum or first moment */
-    float *restrict v; /* second moment */
-    size_t count;
-    float decay;
+    void *tables; /* what `kernel` points to */
+    struct gw_kernel kernel;
 };
 
 static int options_check(const struct gw_optimizer_options *o, struct gw_error *error)
@@ -48,7 +39,14 @@ static int options_check(const struct gw_optimizer_options *o, struct gw_error *
         return gw_error_set(error, GW_EINVAL, "optimizer: invalid weight decay %g",
                             o->weight_decay);
 
+    if (o->kind != GW_OPTIMIZER_SGD && (!(o->eps >= 0) || !isfinite(o->eps)))
+        return gw_error_set(error, GW_EINVAL, "optimizer: invalid eps %g", o->eps);
+
     switch (o->kind) {
+    case GW_OPTIMIZER_LARS:
+        if (!(o->trust > 0) || !isfinite(o->trust))
+            return gw_error_set(error, GW_EINVAL, "lars: invalid trust %g", o->trust);
+        __attribute__((fallthrough));
     case GW_OPTIMIZER_SGD:
         if (!(o->momentum >= 0 && o->momentum < 1))
             return gw_error_set(error, GW_EINVAL, "sgd: invalid momentum %g", o->momentum);
@@ -59,13 +57,16 @@ static int options_check(const struct gw_optimizer_options *o, struct gw_error *
                                 "sgd: nesterov needs a momentum (%g) and no dampening (%g)",
                                 o->momentum, o->dampening);
         return 0;
+    case GW_OPTIMIZER_LAMB:
+        if (!(o->gradient_norm_max >= 0))
+            return gw_error_set(error, GW_EINVAL, "lamb: invalid gradient_norm_max %g",
+                                o->gradient_norm_max);
+        __attribute__((fallthrough));
     case GW_OPTIMIZER_ADAM:
     case GW_OPTIMIZER_ADAMW:
         if (!(o->beta1 >= 0 && o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1))
             return gw_error_set(error, GW_EINVAL, "adam: invalid betas %g and %g", o->beta1,
                                 o->beta2);
-        if (!(o->eps >= 0) || !isfinite(o->eps))
-            return gw_error_set(error, GW_EINVAL, "adam: invalid eps %g", o->eps);
         return 0;
     }
     return gw_error_set(error, GW_EINVAL, "optimizer: unknown kind %d", (int)o->kind);
@@ -73,51 +74,152 @@ static int options_check(const struct gw_optimizer_options *o, struct gw_error *
 
 static uint32_t moments_of(const struct gw_optimizer_options *options)
 {
-    if (options->kind != GW_OPTIMIZER_SGD)
-        return 2;
-    return options->momentum != 0 ? 1 : 0;
+    if (options->kind == GW_OPTIMIZER_SGD || options->kind == GW_OPTIMIZER_LARS)
+        return options->momentum != 0 ? 1 : 0;
+    return 2;
 }
 
-int gw_optimizer_new(const struct gw_optimizer_options *given,
-                     const struct gw_optimizer_tensor *tensors, size_t tensors_count,
-                     struct gw_optimizer **optimizer, struct gw_error *error)
+static bool has_master(uint32_t dtype)
 {
-    struct gw_optimizer_options read;
-    const struct gw_optimizer_options *options = &read;
-    int rc = GW_OPTIONS_READ(&read, given, gw_optimizer_options, error);
-    if (rc == 0)
-        rc = options_check(options, error);
-    if (rc < 0)
-        return rc;
+    return dtype == GW_DTYPE_BF16 || dtype == GW_DTYPE_F16;
+}
 
-    uint64_t elements = 0;
-    for (size_t i = 0; i < tensors_count; i++)
-        if (__builtin_add_overflow(elements, tensors[i].count, &elements) ||
-            elements > SIZE_MAX / 16)
+/* Places `count` real numbers of a tensor into the state. */
+static void *place(char *base, size_t *at, const struct gw_kernel_tensor *tensor)
+{
+    const size_t real = tensor->dtype == GW_DTYPE_F64 ? sizeof(double) : sizeof(float);
+    *at = (*at + real - 1) / real * real;
+    void *place = base ? base + *at : NULL;
+    *at += tensor->count * real;
+    return place;
+}
+
+/* Returns the size of the state. If base is not NULL, the tensors get their places in it. */
+static size_t state_layout(struct gw_kernel_tensor *tensors, size_t count, uint32_t moments,
+                           char *base)
+{
+    size_t at = sizeof(struct state_head);
+    for (size_t i = 0; i < count && moments >= 1; i++)
+        tensors[i].m = place(base, &at, &tensors[i]);
+    for (size_t i = 0; i < count && moments >= 2; i++)
+        tensors[i].v = place(base, &at, &tensors[i]);
+    for (size_t i = 0; i < count; i++)
+        tensors[i].master =
+            has_master(tensors[i].dtype) ? place(base, &at, &tensors[i]) : tensors[i].data;
+    return at;
+}
+
+/* Checks the tensors and counts their elements and pieces. */
+static int tensors_count(const struct gw_optimizer_tensor *tensors, size_t count,
+                         uint64_t *elements, uint64_t *pieces, struct gw_error *error)
+{
+    *elements = *pieces = 0;
+    for (size_t i = 0; i < count; i++) {
+        enum gw_dtype dtype = tensors[i].dtype ? tensors[i].dtype : GW_DTYPE_F32;
+        if (dtype != GW_DTYPE_F32 && dtype != GW_DTYPE_F64 && !has_master(dtype))
+            return gw_error_set(error, GW_EINVAL, "optimizer: tensor %zu is of type %s", i,
+                                gw_dtype_name(dtype));
+        if (__builtin_add_overflow(*elements, tensors[i].count, elements) ||
+            *elements > SIZE_MAX / 32)
             return gw_error_set(
                 error, GW_ENOMEM,
                 "optimizer: the state of all parameters is larger than this machine can address");
+        *pieces += (tensors[i].count + GW_KERNEL_PIECE - 1) / GW_KERNEL_PIECE;
+    }
+    if (*pieces >= UINT32_MAX || count >= UINT32_MAX)
+        return gw_error_set(error, GW_EINVAL, "optimizer: too many parameters");
+    return 0;
+}
+
+/* Allocates what kernels read besides the state, and points `kernel` to it. */
+static int tables_new(struct gw_optimizer *self)
+{
+    struct gw_kernel *kernel = &self->kernel;
+    const size_t tensors = kernel->tensors_count, pieces = kernel->pieces_count;
+    char *at = calloc(1, tensors * (sizeof *kernel->tensors + sizeof *kernel->ratios) +
+                             pieces * (sizeof *kernel->pieces + sizeof *kernel->squares) +
+                             sizeof *kernel->scalars);
+    if (!at)
+        return GW_ENOMEM;
+    self->tables = at;
+    kernel->tensors = (void *)at;
+    kernel->pieces = (void *)(at += tensors * sizeof *kernel->tensors);
+    kernel->squares = (void *)(at += pieces * sizeof *kernel->pieces);
+    kernel->ratios = (void *)(at += pieces * sizeof *kernel->squares);
+    kernel->scalars = (void *)(at + tensors * sizeof *kernel->ratios);
+    return 0;
+}
+
+static void tables_fill(struct gw_optimizer *self, const struct gw_optimizer_tensor *tensors)
+{
+    struct gw_kernel *kernel = &self->kernel;
+    struct gw_kernel_tensor *to = kernel->tensors;
+    struct gw_kernel_piece *piece = kernel->pieces;
+    for (uint32_t i = 0; i < kernel->tensors_count; i++) {
+        const struct gw_optimizer_tensor *from = &tensors[i];
+        to[i] = (struct gw_kernel_tensor){
+            .data = from->data,
+            .gradient = from->gradient,
+            .count = from->count,
+            .decay = from->no_decay ? 0 : self->options.weight_decay,
+            .dtype = from->dtype ? from->dtype : GW_DTYPE_F32,
+            .adapts = !from->no_decay,
+            .piece = (uint32_t)(piece - kernel->pieces),
+        };
+        for (uint64_t first = 0; first < from->count; first += GW_KERNEL_PIECE) {
+            uint64_t end = first + GW_KERNEL_PIECE;
+            *piece++ = (struct gw_kernel_piece){first, end < from->count ? end : from->count, i};
+        }
+        to[i].pieces = (uint32_t)(piece - kernel->pieces) - to[i].piece;
+        kernel->ratios[i] = 1;
+    }
+}
+
+static void run(struct gw_optimizer *optimizer, enum gw_kernel_kind kind)
+{
+    optimizer->kernel.kind = kind;
+    gw_kernel_run(&optimizer->kernel);
+}
+
+int gw_optimizer_new(const struct gw_optimizer_options *given,
+                     const struct gw_optimizer_tensor *tensors, size_t count,
+                     struct gw_optimizer **optimizer, struct gw_error *error)
+{
+    struct gw_optimizer_options options;
+    uint64_t elements, pieces;
+    int rc = GW_OPTIONS_READ(&options, given, gw_optimizer_options, error);
+    if (rc == 0)
+        rc = options_check(&options, error);
+    if (rc == 0)
+        rc = tensors_count(tensors, count, &elements, &pieces, error);
+    if (rc < 0)
+        return rc;
 
     struct gw_optimizer *self = calloc(1, sizeof *self);
     if (!self)
-        return gw_error_set(error, GW_ENOMEM, "optimizer");
-    uint32_t moments = moments_of(options);
-    self->options = *options;
-    self->tensors_count = tensors_count;
-    self->tensors = calloc(tensors_count ? tensors_count : 1, sizeof *tensors);
-    self->state_bytes = HEAD_BYTES + (size_t)elements * moments * sizeof(float);
-    self->state = calloc(1, self->state_bytes);
-    if (!self->tensors || !self->state) {
+        return gw_error_set(error, GW_ENOMEM, "optimizer: out of memory");
+    const uint32_t moments = moments_of(&options);
+    self->options = options;
+    self->kernel = (struct gw_kernel){.tensors_count = (uint32_t)count,
+                                      .pieces_count = (uint32_t)pieces,
+                                      .step = {.kind = options.kind, .factor = 1}};
+    rc = tables_new(self);
+    struct gw_kernel_tensor *table = self->kernel.tensors;
+    if (rc == 0) {
+        tables_fill(self, tensors);
+        self->state_bytes = state_layout(table, count, moments, NULL);
+        self->state = calloc(1, self->state_bytes);
+    }
+    if (!self->state) {
         rc = gw_error_set(error, GW_ENOMEM, "optimizer: out of memory for %zu bytes of state",
                           self->state_bytes);
         gw_optimizer_free(self);
         return rc;
     }
-    if (tensors_count)
-        memcpy(self->tensors, tensors, tensors_count * sizeof *tensors);
-    self->state->kind = (uint32_t)options->kind;
-    self->state->moments = moments;
-    self->state->elements = elements;
+    (void)state_layout(table, count, moments, (char *)self->state);
+    *self->state =
+        (struct state_head){.kind = options.kind, .moments = moments, .elements = elements};
+    gw_optimizer_read(self);
     *optimizer = self;
     return 0;
 }
@@ -126,81 +228,87 @@ void gw_optimizer_free(struct gw_optimizer *optimizer)
 {
     if (!optimizer)
         return;
-    free(optimizer->tensors);
+    free(optimizer->tables);
     free(optimizer->state);
     free(optimizer);
 }
 
-static void step_sgd(const struct gw_optimizer *optimizer, const struct step *s)
+void gw_optimizer_read(struct gw_optimizer *optimizer)
 {
-    const struct gw_optimizer_options *o = &optimizer->options;
-    const float lr = (float)o->lr;
-    if (!s->m) {
-        for (size_t i = 0; i < s->count; i++)
-            s->w[i] -= lr * (s->g[i] + s->decay * s->w[i]);
-        return;
-    }
-
-    const bool first = optimizer->state->step == 1;
-    const float old_weight = first ? 0 : (float)o->momentum;
-    const float take = first ? 1 : (float)(1 - o->dampening);
-    const float ahead = (float)o->momentum;
-    for (size_t i = 0; i < s->count; i++) {
-        float g = s->g[i] + s->decay * s->w[i];
-        float b = old_weight * s->m[i] + take * g;
-        s->m[i] = b;
-        s->w[i] -= lr * (o->nesterov ? g + ahead * b : b);
-    }
+    run(optimizer, GW_KERNEL_READ);
 }
 
-static void step_adam(const struct gw_optimizer *optimizer, const struct step *s)
+void gw_optimizer_scale(struct gw_optimizer *optimizer, double factor)
 {
-    const struct gw_optimizer_options *o = &optimizer->options;
-    const double t = (double)optimizer->state->step;
-    const bool decoupled = o->kind == GW_OPTIMIZER_ADAMW;
-    const float shrink = decoupled ? (float)(1 - o->lr * (double)s->decay) : 1;
-    const float decay = decoupled ? 0 : s->decay;
-    const float size = (float)(o->lr / (1 - pow(o->beta1, t)));
-    const float root = (float)(1 / sqrt(1 - pow(o->beta2, t)));
-    const float keep1 = (float)o->beta1, take1 = (float)(1 - o->beta1);
-    const float keep2 = (float)o->beta2, take2 = (float)(1 - o->beta2);
-    const float eps = (float)o->eps;
-    for (size_t i = 0; i < s->count; i++) {
-        float w = s->w[i] * shrink;
-        float g = s->g[i] + decay * w;
-        float m = keep1 * s->m[i] + take1 * g;
-        float v = keep2 * s->v[i] + take2 * g * g;
-        s->m[i] = m;
-        s->v[i] = v;
-        s->w[i] = w - size * m / (sqrtf(v) * root + eps);
-    }
+    optimizer->kernel.step.factor *= factor;
 }
 
-void gw_optimizer_step(struct gw_optimizer *optimizer)
+int gw_optimizer_squares(struct gw_optimizer *optimizer, double **squares, struct gw_error *error)
 {
-    struct state_head *state = optimizer->state;
-    float *moments = (float *)(void *)(state + 1);
-    float *m = state->moments >= 1 ? moments : NULL;
-    float *v = state->moments >= 2 ? moments + state->elements : NULL;
+    run(optimizer, GW_KERNEL_SQUARES);
+    run(optimizer, GW_KERNEL_TOTAL);
+    *squares = &optimizer->kernel.scalars->squares;
+    return 0;
+}
 
-    state->step++;
-    for (size_t i = 0; i < optimizer->tensors_count; i++) {
-        const struct gw_optimizer_tensor *tensor = &optimizer->tensors[i];
-        const struct step step = {
-            .w = tensor->data,
-            .g = tensor->gradient,
-            .m = m,
-            .v = v,
-            .count = tensor->count,
-            .decay = tensor->no_decay ? 0 : (float)optimizer->options.weight_decay,
-        };
-        if (optimizer->options.kind == GW_OPTIMIZER_SGD)
-            step_sgd(optimizer, &step);
-        else
-            step_adam(optimizer, &step);
-        m = m ? m + tensor->count : NULL;
-        v = v ? v + tensor->count : NULL;
+double gw_optimizer_factor(const struct gw_optimizer *optimizer)
+{
+    const struct gw_kernel *kernel = &optimizer->kernel;
+    return kernel->step.factor * (kernel->step.clips ? kernel->scalars->clip : 1);
+}
+
+void gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max)
+{
+    optimizer->kernel.norm_max = norm_max;
+    run(optimizer, GW_KERNEL_CLIP);
+    optimizer->kernel.step.clips = 1;
+}
+
+/* The coefficients that depend on the number of the step. */
+static void step_begin(struct gw_optimizer *optimizer)
+{
+    const struct gw_optimizer_options *o = &optimizer->options;
+    const double t = (double)++optimizer->state->step;
+    struct gw_kernel_step *step = &optimizer->kernel.step;
+    *step = (struct gw_kernel_step){
+        .kind = o->kind,
+        .nesterov = o->nesterov,
+        .first = t == 1,
+        .trust_clips = o->trust_clips,
+        .clips = step->clips,
+        .factor = step->factor,
+        .lr = o->lr,
+        .momentum = o->momentum,
+        .dampening = o->dampening,
+        .beta1 = o->beta1,
+        .beta2 = o->beta2,
+        .eps = o->eps,
+        .unbias1 = 1 - pow(o->beta1, t),
+        .unbias2 = 1 - pow(o->beta2, t),
+        .trust = o->trust,
+    };
+}
+
+int gw_optimizer_step(struct gw_optimizer *optimizer, struct gw_error *error)
+{
+    const struct gw_optimizer_options *o = &optimizer->options;
+    double *squares;
+    int rc = 0;
+    step_begin(optimizer);
+    if (o->kind == GW_OPTIMIZER_LARS)
+        run(optimizer, GW_KERNEL_SQUARES);
+    if (o->kind == GW_OPTIMIZER_LAMB && o->gradient_norm_max > 0) {
+        rc = gw_optimizer_squares(optimizer, &squares, error);
+        gw_optimizer_clip(optimizer, o->gradient_norm_max);
     }
+    if (o->kind == GW_OPTIMIZER_LAMB)
+        run(optimizer, GW_KERNEL_MOMENTS);
+    if (o->kind == GW_OPTIMIZER_LARS || o->kind == GW_OPTIMIZER_LAMB)
+        run(optimizer, GW_KERNEL_RATIOS);
+    run(optimizer, GW_KERNEL_STEP);
+    optimizer->kernel.step.clips = 0;
+    optimizer->kernel.step.factor = 1;
+    return rc;
 }
 
 void gw_optimizer_set_lr(struct gw_optimizer *optimizer, double lr)
@@ -239,5 +347,6 @@ int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, si
             head.kind, head.moments, (unsigned long long)head.elements, own->kind, own->moments,
             (unsigned long long)own->elements);
     memcpy(optimizer->state, state, bytes);
+    run(optimizer, GW_KERNEL_WRITE);
     return 0;
 }

@@ -59,6 +59,7 @@
 
 #include <gangway/actor.h>
 #include <gangway/checkpoint.h>
+#include <gangway/clip.h>
 #include <gangway/comm.h>
 #include <gangway/coordination.h>
 #include <gangway/ddp.h>

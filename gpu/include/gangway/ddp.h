@@ -17,7 +17,7 @@
  *                  gw_ddp_begin(ddp, true, &error);
  *                  backward: add into gradient[i], then gw_ddp_ready(ddp, i, &error), last first
  *                  gw_ddp_finish(ddp, &error);
- *                  gw_optimizer_step(optimizer);
+ *                  gw_optimizer_step(optimizer, &error);
  *
  * To accumulate gradients over several micro-steps, call gw_ddp_begin(ddp, false) for all of them
  * but the last. Gradients are then added locally and reduced in the last micro-step.

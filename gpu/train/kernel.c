@@ -1,0 +1,43 @@
+/* Runs kernels on host memory. */
+#include "gpu/train/kernel_body.inc"
+
+#include <assert.h>
+
+static void pieces_run(const struct gw_kernel *kernel)
+{
+    const struct gw_kernel_range whole = {0, 1};
+    for (uint32_t i = 0; i < kernel->pieces_count; i++) {
+        struct gw_kernel_squares sums = {0, 0, 0};
+        kernel_piece(kernel, i, whole, &sums);
+        if (kernel->kind == GW_KERNEL_SQUARES) {
+            kernel->squares[i] = sums;
+        } else if (kernel->kind == GW_KERNEL_MOMENTS) {
+            kernel->squares[i].weight = sums.weight;
+            kernel->squares[i].direction = sums.direction;
+        }
+    }
+}
+
+void gw_kernel_run(const struct gw_kernel *kernel)
+{
+    switch (kernel->kind) {
+    case GW_KERNEL_SQUARES:
+    case GW_KERNEL_MOMENTS:
+    case GW_KERNEL_STEP:
+    case GW_KERNEL_READ:
+    case GW_KERNEL_WRITE:
+        pieces_run(kernel);
+        return;
+    case GW_KERNEL_TOTAL:
+        kernel_total(kernel);
+        return;
+    case GW_KERNEL_CLIP:
+        kernel_clip(kernel);
+        return;
+    case GW_KERNEL_RATIOS:
+        for (uint32_t i = 0; i < kernel->tensors_count; i++)
+            kernel_ratio(kernel, i);
+        return;
+    }
+    assert(!"kernel of an unknown kind");
+}
