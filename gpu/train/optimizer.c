@@ -4,6 +4,7 @@
  * ranks stay equal bit for bit. */
 #include "gpu/train/optimizer_kernel.h"
 
+#include "gpu/train/kernel.h"
 #include "graph/base/options_read.h"
 
 #include <assert.h>
@@ -243,12 +244,19 @@ void gw_optimizer_scale(struct gw_optimizer *optimizer, double factor)
     optimizer->kernel.step.factor *= factor;
 }
 
-int gw_optimizer_squares(struct gw_optimizer *optimizer, double **squares, struct gw_error *error)
+int gw_optimizer_squares(struct gw_optimizer *optimizer, struct gw_comm *shards, double *squares,
+                         struct gw_error *error)
 {
+    double *sum = &optimizer->kernel.scalars->squares;
     run(optimizer, GW_KERNEL_SQUARES);
     run(optimizer, GW_KERNEL_TOTAL);
-    *squares = &optimizer->kernel.scalars->squares;
-    return 0;
+    int rc = !shards
+                 ? 0
+                 : gw_comm_all_reduce(
+                       shards, GW_COMM_ARGS(.recv = sum, .count = 1, .dtype = GW_DTYPE_F64), error);
+    if (rc == 0 && squares)
+        *squares = *sum;
+    return rc;
 }
 
 double gw_optimizer_factor(const struct gw_optimizer *optimizer)
@@ -292,13 +300,12 @@ static void step_begin(struct gw_optimizer *optimizer)
 int gw_optimizer_step(struct gw_optimizer *optimizer, struct gw_error *error)
 {
     const struct gw_optimizer_options *o = &optimizer->options;
-    double *squares;
     int rc = 0;
     step_begin(optimizer);
     if (o->kind == GW_OPTIMIZER_LARS)
         run(optimizer, GW_KERNEL_SQUARES);
     if (o->kind == GW_OPTIMIZER_LAMB && o->gradient_norm_max > 0) {
-        rc = gw_optimizer_squares(optimizer, &squares, error);
+        rc = gw_optimizer_squares(optimizer, NULL, NULL, error);
         gw_optimizer_clip(optimizer, o->gradient_norm_max);
     }
     if (o->kind == GW_OPTIMIZER_LAMB)
@@ -306,9 +313,14 @@ int gw_optimizer_step(struct gw_optimizer *optimizer, struct gw_error *error)
     if (o->kind == GW_OPTIMIZER_LARS || o->kind == GW_OPTIMIZER_LAMB)
         run(optimizer, GW_KERNEL_RATIOS);
     run(optimizer, GW_KERNEL_STEP);
+    gw_optimizer_skip(optimizer);
+    return rc;
+}
+
+void gw_optimizer_skip(struct gw_optimizer *optimizer)
+{
     optimizer->kernel.step.clips = 0;
     optimizer->kernel.step.factor = 1;
-    return rc;
 }
 
 void gw_optimizer_set_lr(struct gw_optimizer *optimizer, double lr)

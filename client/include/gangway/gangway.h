@@ -68,9 +68,12 @@
 #include <gangway/listing.h>
 #include <gangway/log.h>
 #include <gangway/optimizer.h>
+#include <gangway/plateau.h>
 #include <gangway/range.h>
 #include <gangway/replica.h>
 #include <gangway/sampler.h>
+#include <gangway/scaler.h>
+#include <gangway/schedule.h>
 #include <gangway/search.h>
 #include <gangway/stream.h>
 #include <gangway/sweep.h>
