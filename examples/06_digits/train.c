@@ -1,0 +1,484 @@
+/* The training loop. All ranks take the same path: whatever decides about the next collective call
+ * comes from options and from numbers that were reduced over all ranks. */
+#include "examples/06_digits/train.h"
+
+#include "examples/06_digits/images.h"
+#include "examples/06_digits/model.h"
+
+#include <gangway/rng.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TENSORS_MAX = 64, WARM_UP_EPOCHS = 1, SHIFT_MAX = 2 };
+
+/* Where training stands; the head of a checkpoint. */
+struct position {
+    int64_t epoch, step; /* step: of the epoch */
+    struct gw_schedule_state schedule;
+    struct gw_plateau_state plateau;
+    double reduced; /* what the plateau has made of the schedule's rate: a factor */
+};
+
+/* One rank's run. */
+struct run {
+    struct gw_task *task;
+    struct digits_train_options options;
+    struct digits_images images;
+    struct nn_net *net;
+    nn_real *parameters, *gradients[TENSORS_MAX];
+    struct gw_ddp *ddp;
+    struct gw_optimizer *optimizer;
+    struct gw_schedule *schedule;
+    struct gw_plateau *plateau;
+    struct gw_sampler *sampler;
+    nn_real *pixels, *slope; /* [batch][DIGITS_PIXELS], [batch][DIGITS_CLASSES] */
+    uint8_t *labels;         /* [batch] */
+    char *state;             /* a checkpoint: position, parameters, statistics, optimizer */
+    size_t state_bytes;
+    struct position at;
+    int64_t steps; /* of an epoch */
+    double held_out_loss, accuracy, seconds, trained;
+    int rc; /* of the backward pass that is going on */
+};
+
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* -- Argument and result ----------------------------------------------------------------------- */
+
+struct gw_value *digits_train_argument(const struct digits_train_options *options)
+{
+    struct gw_value *dict = gw_dict();
+    int rc = gw_dict_set(dict, "net", gw_str(options->net));
+    rc |= gw_dict_set(dict, "optimizer", gw_str(options->optimizer));
+    rc |= gw_dict_set(dict, "data", gw_str(options->data));
+    rc |= gw_dict_set(dict, "plateau", gw_bool(options->plateau));
+    rc |= gw_dict_set(dict, "batch", gw_i64(options->batch));
+    rc |= gw_dict_set(dict, "epochs", gw_i64(options->epochs));
+    rc |= gw_dict_set(dict, "lr", gw_f64(options->lr));
+    rc |= gw_dict_set(dict, "seed", gw_i64(options->seed));
+    if (rc == 0)
+        return dict;
+    gw_value_unref(dict);
+    return NULL;
+}
+
+static int read_options(struct gw_task *task, struct digits_train_options *options)
+{
+    struct gw_error *error = gw_task_error(task);
+    struct gw_value *dict;
+    int rc = gw_task_arg_value(task, 0, &dict);
+    if (rc == 0)
+        rc = gw_value_get_str(gw_value_find(dict, "net"), &options->net, error);
+    if (rc == 0)
+        rc = gw_value_get_str(gw_value_find(dict, "optimizer"), &options->optimizer, error);
+    if (rc == 0)
+        rc = gw_value_get_str(gw_value_find(dict, "data"), &options->data, error);
+    if (rc == 0)
+        rc = gw_value_get_bool(gw_value_find(dict, "plateau"), &options->plateau, error);
+    if (rc == 0)
+        rc = gw_value_get_i64(gw_value_find(dict, "batch"), &options->batch, error);
+    if (rc == 0)
+        rc = gw_value_get_i64(gw_value_find(dict, "epochs"), &options->epochs, error);
+    if (rc == 0)
+        rc = gw_value_get_f64(gw_value_find(dict, "lr"), &options->lr, error);
+    return rc == 0 ? gw_value_get_i64(gw_value_find(dict, "seed"), &options->seed, error) : rc;
+}
+
+static struct gw_value *make_result(const struct run *run)
+{
+    struct gw_value *dict = gw_dict();
+    int rc = gw_dict_set(dict, "accuracy", gw_f64(run->accuracy));
+    rc |= gw_dict_set(dict, "loss", gw_f64(run->held_out_loss));
+    rc |= gw_dict_set(dict, "images_per_s",
+                      gw_f64(run->seconds > 0 ? run->trained / run->seconds : 0));
+    if (rc == 0)
+        return dict;
+    gw_value_unref(dict);
+    return NULL;
+}
+
+int digits_train_read_result(const struct gw_value *value, struct digits_train_result *result,
+                             struct gw_error *error)
+{
+    int rc = gw_value_get_f64(gw_value_find(value, "accuracy"), &result->accuracy, error);
+    if (rc == 0)
+        rc = gw_value_get_f64(gw_value_find(value, "loss"), &result->loss, error);
+    if (rc == 0)
+        rc = gw_value_get_f64(gw_value_find(value, "images_per_s"), &result->images_per_s, error);
+    return rc;
+}
+
+/* -- Making a run ------------------------------------------------------------------------------ */
+
+static int sum_over_ranks(void *user, double *sums, size_t count, struct gw_error *error)
+{
+    return gw_comm_all_reduce(
+        user,
+        GW_COMM_ARGS(.recv = sums, .count = count, .dtype = GW_DTYPE_F64, .reduce = GW_REDUCE_SUM),
+        error);
+}
+
+static int make_net(struct run *run)
+{
+    struct gw_error *error = gw_task_error(run->task);
+    struct gw_comm *comm = gw_task_comm(run->task);
+    const size_t batch = (size_t)run->options.batch;
+    run->net = digits_model_new(run->options.net);
+    if (!run->net)
+        return gw_task_fail(run->task, GW_EINVAL, "there is no net \"%s\": convnet or residual",
+                            run->options.net);
+    int rc = nn_net_prepare(run->net, batch, error);
+    if (rc < 0)
+        return rc;
+    run->parameters = calloc(nn_net_parameters(run->net), sizeof *run->parameters);
+    run->pixels = calloc(batch * DIGITS_PIXELS, sizeof *run->pixels);
+    run->slope = calloc(batch * DIGITS_CLASSES, sizeof *run->slope);
+    run->labels = calloc(batch, 1);
+    if (!run->parameters || !run->pixels || !run->slope || !run->labels)
+        return gw_task_fail(run->task, GW_ENOMEM, "no memory for batches of %zu images", batch);
+    nn_net_randomise(run->net, (uint64_t)run->options.seed, run->parameters);
+    if (gw_comm_size(comm) > 1)
+        nn_net_synchronise(run->net, sum_over_ranks, gw_comm_size(comm), comm);
+    return 0;
+}
+
+static int open_ddp(struct run *run)
+{
+    struct gw_ddp_param params[TENSORS_MAX];
+    const size_t count = nn_net_tensors(run->net);
+    memset(params, 0, sizeof params);
+    for (size_t t = 0; t < count; t++) {
+        const struct nn_tensor *tensor = nn_net_tensor(run->net, t);
+        params[t].name = tensor->name;
+        params[t].data = run->parameters + tensor->offset;
+        params[t].dtype = GW_DTYPE_F32;
+        params[t].dims = tensor->dims;
+        memcpy(params[t].shape, tensor->shape, sizeof tensor->shape);
+    }
+    int rc = gw_ddp_open(
+        GW_DDP_OPTIONS(.comm = gw_task_comm(run->task), .params = params, .params_count = count),
+        &run->ddp, gw_task_error(run->task));
+    for (size_t t = 0; t < count && rc == 0; t++)
+        run->gradients[t] = gw_ddp_gradient(run->ddp, t);
+    return rc;
+}
+
+static int make_optimizer(struct run *run)
+{
+    struct gw_optimizer_tensor tensors[TENSORS_MAX];
+    struct gw_optimizer_options options = gw_optimizer_sgd(run->options.lr);
+    options.momentum = 0.9;
+    options.nesterov = true;
+    options.weight_decay = 1e-4;
+    if (strcmp(run->options.optimizer, "adam") == 0)
+        options = gw_optimizer_adam(run->options.lr);
+    else if (strcmp(run->options.optimizer, "lars") == 0) {
+        options = gw_lars_options(run->options.lr);
+        options.weight_decay = 1e-4;
+        options.trust = 0.02;
+    } else if (strcmp(run->options.optimizer, "sgd") != 0)
+        return gw_task_fail(run->task, GW_EINVAL, "there is no optimizer \"%s\": sgd, adam or lars",
+                            run->options.optimizer);
+    memset(tensors, 0, sizeof tensors);
+    for (size_t t = 0; t < nn_net_tensors(run->net); t++) {
+        const struct nn_tensor *tensor = nn_net_tensor(run->net, t);
+        tensors[t].data = run->parameters + tensor->offset;
+        tensors[t].gradient = run->gradients[t];
+        tensors[t].count = tensor->count;
+        tensors[t].no_decay = tensor->no_decay;
+    }
+    return gw_optimizer_new(&options, tensors, nn_net_tensors(run->net), &run->optimizer,
+                            gw_task_error(run->task));
+}
+
+/* The sampler and the learning rate: k ranks have k times the rate, after a warm-up that goes up to
+ * it from the rate of one (arXiv 1706.02677). */
+static int make_schedule(struct run *run)
+{
+    struct gw_error *error = gw_task_error(run->task);
+    const int ranks = gw_comm_size(gw_task_comm(run->task));
+    if ((int64_t)run->images.train < run->options.batch * ranks)
+        return gw_task_fail(run->task, GW_EINVAL,
+                            "%zu images do not fill one batch of %d x %lld: take a smaller batch",
+                            run->images.train, ranks, (long long)run->options.batch);
+    int rc = gw_sampler_new(GW_SAMPLER_OPTIONS(.samples = (int64_t)run->images.train,
+                                               .rank = gw_comm_rank(gw_task_comm(run->task)),
+                                               .ranks = ranks, .seed = (uint64_t)run->options.seed,
+                                               .drop_last = true),
+                            &run->sampler, error);
+    if (rc < 0)
+        return rc;
+    run->steps = gw_sampler_count(run->sampler) / run->options.batch;
+    const int64_t warm_up = run->options.epochs > WARM_UP_EPOCHS ? WARM_UP_EPOCHS * run->steps : 0;
+    rc = gw_schedule_new(GW_SCHEDULE_OPTIONS(.kind = run->options.plateau ? GW_SCHEDULE_CONSTANT
+                                                                          : GW_SCHEDULE_COSINE,
+                                             .lr = run->options.lr, .ranks = ranks,
+                                             .warm_up_steps = warm_up,
+                                             .period = run->options.epochs * run->steps - warm_up),
+                         &run->schedule, error);
+    if (rc == 0)
+        rc = gw_plateau_new(GW_PLATEAU_OPTIONS(.patience = 2, .factor = 0.2), &run->plateau, error);
+    return rc;
+}
+
+/* -- Checkpoints ------------------------------------------------------------------------------- */
+
+static int make_state(struct run *run)
+{
+    size_t statistics, optimizer;
+    (void)nn_net_statistics(run->net, &statistics);
+    (void)gw_optimizer_state(run->optimizer, &optimizer);
+    run->state_bytes =
+        sizeof run->at + (nn_net_parameters(run->net) + statistics) * sizeof(nn_real) + optimizer;
+    run->state = calloc(1, run->state_bytes);
+    return run->state ? 0 : gw_task_fail(run->task, GW_ENOMEM, "no memory for a checkpoint");
+}
+
+/* Copies `bytes` bytes between a part of the state and its owner, and goes on behind them. */
+static char *move(char *state, void *owner, size_t bytes, bool saves)
+{
+    memcpy(saves ? state : owner, saves ? owner : state, bytes);
+    return state + bytes;
+}
+
+static int save(struct run *run)
+{
+    size_t statistics, optimizer;
+    nn_real *numbers = nn_net_statistics(run->net, &statistics);
+    const void *moments = gw_optimizer_state(run->optimizer, &optimizer);
+    run->at.schedule = gw_schedule_state(run->schedule);
+    run->at.plateau = gw_plateau_state(run->plateau);
+    char *at = move(run->state, &run->at, sizeof run->at, true);
+    at = move(at, run->parameters, nn_net_parameters(run->net) * sizeof(nn_real), true);
+    at = move(at, numbers, statistics * sizeof(nn_real), true);
+    memcpy(at, moments, optimizer);
+    return gw_checkpoint_save(run->task, run->state, run->state_bytes,
+                              run->at.epoch * run->steps + run->at.step);
+}
+
+static int restore(struct run *run)
+{
+    size_t statistics, optimizer;
+    int64_t step;
+    int rc = gw_checkpoint_load(run->task, run->state, run->state_bytes, &step);
+    if (rc < 0 || step == 0)
+        return rc;
+    nn_real *numbers = nn_net_statistics(run->net, &statistics);
+    (void)gw_optimizer_state(run->optimizer, &optimizer);
+    char *at = move(run->state, &run->at, sizeof run->at, false);
+    at = move(at, run->parameters, nn_net_parameters(run->net) * sizeof(nn_real), false);
+    at = move(at, numbers, statistics * sizeof(nn_real), false);
+    rc = gw_optimizer_set_state(run->optimizer, at, optimizer, gw_task_error(run->task));
+    gw_plateau_set_state(run->plateau, &run->at.plateau);
+    gw_schedule_set_state(run->schedule, &run->at.schedule);
+    if (gw_task_rank(run->task) == 0)
+        (void)printf("continues at step %lld\n", (long long)step);
+    return rc;
+}
+
+/* -- Training ---------------------------------------------------------------------------------- */
+
+/* Puts image i of the data into place n of the batch, moved by so many pixels, with mean 0 and
+ * deviation 1 over MNIST. */
+static void put_image(struct run *run, size_t n, size_t i, int right, int down)
+{
+    const uint8_t *from = run->images.pixels + i * DIGITS_PIXELS;
+    nn_real *to = run->pixels + n * DIGITS_PIXELS;
+    for (int y = 0; y < DIGITS_SIDE; y++)
+        for (int x = 0; x < DIGITS_SIDE; x++) {
+            const int from_x = x - right, from_y = y - down;
+            const bool inside =
+                from_x >= 0 && from_x < DIGITS_SIDE && from_y >= 0 && from_y < DIGITS_SIDE;
+            const double ink = inside ? from[from_y * DIGITS_SIDE + from_x] / 255.0 : 0;
+            *to++ = (nn_real)((ink - 0.1307) / 0.3081);
+        }
+    run->labels[n] = run->images.labels[i];
+}
+
+/* The batch of the current step. Each image is moved by up to SHIFT_MAX pixels, in each epoch in
+ * another way, so that the network sees more than the few images of the data. How depends on the
+ * image and the epoch alone, and so not on the number of ranks. */
+static void choose_batch(struct run *run)
+{
+    const int64_t batch = run->options.batch;
+    for (int64_t n = 0; n < batch; n++) {
+        const int64_t i = gw_sampler_index(run->sampler, run->at.step * batch + n);
+        struct gw_rng rng;
+        gw_rng_init(&rng, (uint64_t)(run->at.epoch * (int64_t)run->images.count + i));
+        const int right = (int)gw_rng_below(&rng, 2 * SHIFT_MAX + 1) - SHIFT_MAX;
+        const int down = (int)gw_rng_below(&rng, 2 * SHIFT_MAX + 1) - SHIFT_MAX;
+        put_image(run, (size_t)n, (size_t)i, right, down);
+    }
+}
+
+static void run_on_gradient(void *user, size_t tensor)
+{
+    struct run *run = user;
+    if (run->rc == 0)
+        run->rc = gw_ddp_ready(run->ddp, tensor, gw_task_error(run->task));
+}
+
+static int train_step(struct run *run, double *loss)
+{
+    struct gw_error *error = gw_task_error(run->task);
+    const int64_t batch = run->options.batch;
+    const nn_real *output;
+    size_t right;
+    choose_batch(run);
+    gw_ddp_zero(run->ddp);
+    int rc =
+        nn_net_forward(run->net, run->parameters, run->pixels, (size_t)batch, true, &output, error);
+    if (rc == 0)
+        rc = gw_ddp_begin(run->ddp, true, error);
+    if (rc < 0)
+        return rc;
+    *loss =
+        nn_cross_entropy(output, run->labels, (size_t)batch, DIGITS_CLASSES, run->slope, &right);
+    run->rc = 0;
+    rc = nn_net_backward(run->net, run->parameters, run->slope, run->gradients, run_on_gradient,
+                         run, error);
+    rc = rc < 0 ? rc : run->rc;
+    if (rc == 0)
+        rc = gw_ddp_finish(run->ddp, error);
+    if (rc < 0)
+        return rc;
+    gw_optimizer_set_lr(run->optimizer, gw_schedule_lr(run->schedule) * run->at.reduced);
+    rc = gw_optimizer_step(run->optimizer, error);
+    (void)gw_schedule_next(run->schedule);
+    run->trained += (double)batch * gw_comm_size(gw_task_comm(run->task));
+    return rc;
+}
+
+/* Each rank takes its part of the held-out images. */
+static int evaluate(struct run *run)
+{
+    const size_t ranks = (size_t)gw_comm_size(gw_task_comm(run->task));
+    const size_t rank = (size_t)gw_comm_rank(gw_task_comm(run->task));
+    const size_t count = run->images.count - run->images.train;
+    const size_t end = count * (rank + 1) / ranks, batch = (size_t)run->options.batch;
+    double sums[2] = {0};
+    int rc = 0;
+    for (size_t first = count * rank / ranks; first < end && rc == 0; first += batch) {
+        const size_t some = end - first < batch ? end - first : batch;
+        const nn_real *output;
+        size_t right;
+        for (size_t i = 0; i < some; i++)
+            put_image(run, i, run->images.train + first + i, 0, 0);
+        rc = nn_net_forward(run->net, run->parameters, run->pixels, some, false, &output,
+                            gw_task_error(run->task));
+        if (rc < 0)
+            break;
+        sums[0] += (double)some *
+                   nn_cross_entropy(output, run->labels, some, DIGITS_CLASSES, NULL, &right);
+        sums[1] += (double)right;
+    }
+    if (rc == 0)
+        rc = sum_over_ranks(gw_task_comm(run->task), sums, 2, gw_task_error(run->task));
+    run->held_out_loss = sums[0] / (double)count;
+    run->accuracy = sums[1] / (double)count;
+    return rc;
+}
+
+/* Trains to the end of the epoch. Returns 0, GW_PAUSE, GW_STOP or an error. */
+static int train_epoch(struct run *run, double *loss)
+{
+    const double began = now_s();
+    double sum = 0, step_loss = 0;
+    int rc = 0;
+    gw_sampler_set_epoch(run->sampler, (uint64_t)run->at.epoch);
+    const int64_t first = run->at.step;
+    while (rc == 0 && run->at.step < run->steps) {
+        rc = train_step(run, &step_loss);
+        if (rc < 0)
+            return rc;
+        sum += step_loss;
+        run->at.step++;
+        rc = gw_task_step(run->task, run->at.epoch * run->steps + run->at.step, "loss", step_loss);
+    }
+    run->seconds += now_s() - began;
+    *loss = run->at.step > first ? sum / (double)(run->at.step - first) : 0;
+    return rc;
+}
+
+static int end_epoch(struct run *run, double loss)
+{
+    const double rate = gw_optimizer_lr(run->optimizer);
+    const int rc = evaluate(run);
+    if (rc < 0)
+        return rc;
+    run->at.epoch++;
+    run->at.step = 0;
+    if (run->options.plateau)
+        run->at.reduced = gw_plateau_next(run->plateau, run->held_out_loss, run->at.reduced);
+    if (gw_task_rank(run->task) == 0) {
+        (void)printf("epoch %2lld/%lld  loss %.4f  held out: loss %.4f, %.2f%% right  lr %.3g  "
+                     "%.0f images/s\n",
+                     (long long)run->at.epoch, (long long)run->options.epochs, loss,
+                     run->held_out_loss, 100 * run->accuracy, rate, run->trained / run->seconds);
+        (void)fflush(stdout);
+    }
+    return save(run);
+}
+
+static int train(struct run *run)
+{
+    double loss = 0;
+    int rc = make_net(run);
+    if (rc == 0)
+        rc = open_ddp(run);
+    if (rc == 0)
+        rc = make_optimizer(run);
+    if (rc == 0)
+        rc = make_schedule(run);
+    if (rc == 0)
+        rc = make_state(run);
+    run->at.reduced = 1;
+    if (rc == 0)
+        rc = restore(run);
+    if (rc == 0 && run->at.epoch >= run->options.epochs) /* an attempt that had just finished */
+        rc = evaluate(run);
+    while (rc == 0 && run->at.epoch < run->options.epochs) {
+        rc = train_epoch(run, &loss);
+        if (rc == GW_PAUSE || rc == GW_STOP)
+            return save(run);
+        if (rc == 0)
+            rc = end_epoch(run, loss);
+    }
+    return rc;
+}
+
+static int digits_train(struct gw_task *task)
+{
+    struct run run = {.task = task};
+    int rc = read_options(task, &run.options);
+    if (rc == 0)
+        rc = digits_images_load(run.options.data, &run.images, gw_task_error(task));
+    if (rc == 0 && gw_task_rank(task) == 0)
+        (void)printf("%zu images to train on, %zu held out (%s)\n", run.images.train,
+                     run.images.count - run.images.train, run.images.source);
+    if (rc == 0)
+        rc = train(&run);
+    if (rc == 0)
+        rc = gw_task_return(task, make_result(&run));
+    gw_plateau_free(run.plateau);
+    gw_schedule_free(run.schedule);
+    gw_sampler_free(run.sampler);
+    gw_optimizer_free(run.optimizer);
+    gw_ddp_close(run.ddp);
+    nn_net_free(run.net);
+    digits_images_deinit(&run.images);
+    free(run.parameters);
+    free(run.pixels);
+    free(run.slope);
+    free(run.labels);
+    free(run.state);
+    return rc;
+}
+GW_TASK(digits_train);

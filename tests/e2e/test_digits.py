@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""06_digits: it learns, reads the files of MNIST, refuses bad ones, and continues after a kill."""
+import gzip
+import os
+import re
+import struct
+import sys
+
+import e2e
+
+DIGITS = os.path.join(e2e.BUILD, "bin", "digits")
+MNIST = os.path.join(os.path.dirname(e2e.__file__), *[".."] * 3, "shared", "data")
+
+
+class Digits(e2e.Case):
+    def digits(self, *options, rc=0):
+        return self.run_program(DIGITS, *options, rc=rc, timeout_s=200)
+
+    def folder(self, images=(), labels=(), head=b"", zipped=False):
+        """MNIST's two files of the test part: images of one brightness."""
+        pixels = struct.pack(">IIII", 0x803, len(images), 28, 28)
+        pixels += b"".join(bytes([brightness]) * 784 for brightness in images)
+        os.makedirs(os.path.join(self.dir, "data"), exist_ok=True)
+        for name, data in (("images-idx3", pixels),
+                           ("labels-idx1", head or struct.pack(">II", 0x801, len(labels)) +
+                            bytes(labels))):
+            path = self.write(f"data/t10k-{name}-ubyte" + (".gz" if zipped else ""), "")
+            with open(path, "wb") as file:
+                file.write(gzip.compress(data) if zipped else data)
+        return os.path.join(self.dir, "data")
+
+    @e2e.in_release
+    def test_two_ranks_learn_to_read_drawn_digits(self):
+        said = self.digits("--ranks", "2", "--epochs", "2").stdout
+        self.assertIn("6000 images to train on, 1000 held out (drawn by this program)", said)
+        self.assertGreaterEqual(float(re.search(r"([\d.]+)% of the held-out", said)[1]), 98)
+
+    @e2e.in_release
+    def test_residual_net_learns_with_lars_and_a_plateau(self):
+        said = self.digits("--net", "residual", "--optimizer", "lars", "--plateau", "--epochs",
+                           "3").stdout
+        self.assertGreaterEqual(float(re.search(r"([\d.]+)% of the held-out", said)[1]), 90)
+
+    @e2e.unittest.skipUnless(os.environ.get("GANGWAY_FULL") and os.path.isdir(MNIST),
+                             "`./check --full` runs it if the digits of MNIST are there")
+    def test_held_out_digits_of_mnist_are_read_right(self):
+        for ranks in ("1", "2", "4"):
+            said = self.digits("--ranks", ranks, "--data", MNIST).stdout
+            self.assertGreaterEqual(float(re.search(r"([\d.]+)% of the held-out", said)[1]), 98)
+
+    def test_files_of_mnist_are_read(self):
+        for zipped in (False, True):
+            folder = self.folder([0, 255] * 50, [0, 1] * 50, zipped=zipped)
+            said = self.digits("--data", folder, "--batch", "10", "--epochs", "3", "--ranks",
+                               "1").stdout
+            self.assertIn("80 images to train on, 20 held out", said)
+            self.assertIn("100.00% of the held-out", said)
+
+    def test_bad_files_and_options_are_refused(self):
+        for folder, text in ((lambda: self.folder([1, 2], [0, 10]), "label 1 is 10, at most 9"),
+                             (lambda: self.folder([1, 2], [0]), "2 images, .* 1 labels"),
+                             (lambda: self.folder([1], head=b"\0\0\x08\x01\0\0\0\1"), "cut off"),
+                             (lambda: self.folder([1], head=b"labels, say"), "no idx file"),
+                             (lambda: self.folder([1, 2], [0, 1]), "take a smaller batch")):
+            self.assertRegex(self.digits("--data", folder(), rc=1).stderr, text)
+        for options, text in ((["--ranks", "0"], "--ranks 0"), (["--lr", "x"], "--lr x"),
+                              (["--data", "nowhere"], "nowhere: No such file"),
+                              (["more"], "more is no option")):
+            self.assertIn(text, self.digits(*options, rc=2).stderr)
+        for options in (["--net", "deep"], ["--optimizer", "lion"]):
+            self.assertIn(f'"{options[1]}"', self.digits(*options, rc=1).stderr)
+
+    @e2e.in_release
+    def test_restarted_gang_continues_from_its_checkpoint(self):
+        """Its weights are those of an undisturbed gang: the held-out loss is the same."""
+        epoch = r"epoch +3/3 .*(held out: .*right)"
+        self.up("--slots", "2")
+        options = ("--ranks", "2", "--epochs", "3")
+        expected = re.search(epoch, self.digits(*options).stdout)[1]
+        gang = self.start(DIGITS, *options)
+        gang.wait_output("epoch +1/3")
+        self.gangway("restart", "2")
+        self.assertEqual(gang.wait(200), 0, gang.text)
+        said = self.gangway("logs", "2").stdout
+        self.assertRegex(said, r"continues at step \d+")
+        self.assertEqual(re.search(epoch, said)[1], expected)
+
+
+if __name__ == "__main__":
+    if not os.path.exists(DIGITS):
+        print("the examples were not built")
+        sys.exit(77)
+    e2e.main()
