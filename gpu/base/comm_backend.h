@@ -45,6 +45,7 @@ struct gw_comm_group; /* the operations that were called since gw_comm_group_beg
 struct gw_comm_backend {
     const char *name;
     bool has_streams; /* if false, args->stream is always NULL */
+    bool overlaps;    /* its operations wait for a network: a thread of their own hides the wait */
 
     /* Each function implements the function of comm.h with the same name. */
     int (*run)(struct gw_comm *comm, enum gw_comm_verb verb, const struct gw_comm_args *args,

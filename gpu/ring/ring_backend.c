@@ -558,6 +558,7 @@ static struct gw_segment *ring_segment(const struct gw_comm *comm)
 const struct gw_comm_backend gw_comm_ring_backend = {
     .name = "host",
     .has_streams = false,
+    .overlaps = true,
     .split = ring_split,
     .meet = ring_meet,
     .segment = ring_segment,

@@ -6,6 +6,7 @@
 
 #include "gpu/base/comm_backend.h"
 #include "gpu/train/ddp_agree.h"
+#include "gpu/train/ddp_thread.h"
 #include "graph/base/options_read.h"
 #include <assert.h>
 #include <stdio.h>
@@ -36,7 +37,9 @@ struct bucket {
 
 struct gw_ddp {
     struct gw_comm *comm;
-    void *stream;  /* the stream of backward; NULL: none */
+    struct gw_comm *reducer;      /* reduces the buckets: `comm`, or a communicator for `thread` */
+    struct gw_ddp_thread *thread; /* NULL: gw_ddp_ready reduces, or the device */
+    void *stream;                 /* the stream of backward; NULL: none */
     void *reduces; /* the stream of the reductions: the communicator's own stream or `stream` */
     bool find_unused;
     struct param *params;
@@ -142,7 +145,7 @@ static int ddp_init(struct gw_ddp *ddp, const struct gw_ddp_options *options,
                     struct gw_error *error)
 {
     const size_t count = options->params_count;
-    ddp->comm = options->comm;
+    ddp->comm = ddp->reducer = options->comm;
     ddp->stream = options->stream;
     ddp->find_unused = options->find_unused;
     ddp->params_count = count;
@@ -181,6 +184,20 @@ static int ddp_prepare(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     return rc;
 }
 
+/* Starts a thread for the reductions, with a communicator of its own, because the thread of the
+ * rank may use `comm` during a pass. If the split fails, it fails on all ranks, and they do
+ * without. */
+static void thread_start(struct gw_ddp *ddp, const struct gw_ddp_options *options)
+{
+    const struct gw_comm_split all = {.key = gw_comm_rank(ddp->comm)};
+    struct gw_comm *reducer;
+    if (options->stream || options->no_overlap || !ddp->comm->backend->overlaps ||
+        gw_comm_split(ddp->comm, &all, &reducer, NULL) < 0)
+        return;
+    ddp->reducer = reducer;
+    ddp->thread = gw_ddp_thread_open(reducer, ddp->buckets_count);
+}
+
 int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct gw_error *error)
 {
     struct gw_ddp_options read;
@@ -193,8 +210,10 @@ int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct 
     rc =
         self ? ddp_prepare(self, &read, &own) : gw_error_set(&own, GW_ENOMEM, "ddp: out of memory");
     rc = gw_ddp_agree(&read, rc, &own);
-    if (rc == 0)
-        rc = gw_comm_alloc(self->comm, self->block_bytes, &block, &own);
+    if (rc == 0) {
+        thread_start(self, &read);
+        rc = gw_comm_alloc(self->reducer, self->block_bytes, &block, &own);
+    }
     if (rc == 0) {
         self->block = block;
         rc = read.no_broadcast ? 0 : gw_ddp_broadcast(self, &own);
@@ -211,10 +230,13 @@ void gw_ddp_close(struct gw_ddp *ddp)
 {
     if (!ddp)
         return;
+    gw_ddp_thread_close(ddp->thread);
     if (ddp->comm) { /* in the same order on all ranks */
         gw_comm_dealloc(ddp->comm, ddp->unused);
-        gw_comm_dealloc(ddp->comm, ddp->block);
+        gw_comm_dealloc(ddp->reducer, ddp->block);
     }
+    if (ddp->reducer != ddp->comm)
+        gw_comm_close(ddp->reducer);
     free(ddp->params);
     free(ddp->buckets);
     free(ddp->used);
@@ -247,6 +269,7 @@ int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
     ddp->launched = 0;
     ddp->in_pass = true;
     ddp->reduce = reduce;
+    gw_comm_set_timeout(ddp->reducer, ddp->comm->timeout_ns);
     return 0;
 }
 
@@ -267,12 +290,13 @@ static int buckets_launch(struct gw_ddp *ddp, struct gw_error *error)
     while (rc == 0 && ddp->launched < ddp->buckets_count &&
            ddp->buckets[ddp->launched].pending == 0) {
         const struct bucket *bucket = &ddp->buckets[ddp->launched++];
-        rc = gw_comm_all_reduce(ddp->comm,
-                                GW_COMM_ARGS(.recv = ddp->block + bucket->offset,
-                                             .count = bucket->bytes / gw_dtype_size(bucket->dtype),
-                                             .dtype = bucket->dtype, .reduce = GW_REDUCE_AVG,
-                                             .stream = ddp->reduces),
-                                error);
+        const struct gw_comm_args args = {.recv = ddp->block + bucket->offset,
+                                          .count = bucket->bytes / gw_dtype_size(bucket->dtype),
+                                          .dtype = bucket->dtype,
+                                          .reduce = GW_REDUCE_AVG,
+                                          .stream = ddp->reduces};
+        rc = ddp->thread ? gw_ddp_thread_reduce(ddp->thread, &args, error)
+                         : gw_comm_all_reduce(ddp->reducer, &args, error);
     }
     return rc;
 }
@@ -346,6 +370,17 @@ static int unused_copy(struct gw_ddp *ddp, bool back, struct gw_error *error)
     return rc;
 }
 
+/* Waits for the thread. A failure breaks also the communicator that the program uses. */
+static int thread_wait(struct gw_ddp *ddp, struct gw_error *error)
+{
+    gw_comm_backend_begin(ddp->comm, GW_COMM_ALL_REDUCE);
+    int rc = gw_ddp_thread_wait(ddp->thread, error);
+    gw_comm_backend_end(ddp->comm);
+    if (rc < 0)
+        gw_comm_abort(ddp->comm, rc, ddp->comm->rank);
+    return rc;
+}
+
 static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
 {
     size_t unused = 0;
@@ -361,6 +396,10 @@ static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
     }
     if (rc == 0)
         rc = buckets_launch(ddp, error);
+    if (ddp->thread) { /* also after an error: nothing of this pass remains */
+        const int done = thread_wait(ddp, rc < 0 ? NULL : error);
+        rc = rc < 0 ? rc : done;
+    }
     if (rc == 0 && ddp->reduces != ddp->stream) /* the stream waits, and not the host */
         rc = gw_comm_follow(ddp->comm, ddp->stream, ddp->reduces, error);
     if (rc == 0 && unused > 0)

@@ -3,8 +3,9 @@
  *
  * Gradients are stored in buckets that the communicator allocated. A bucket is reduced as soon as
  * backward has filled it. With a stream (on a backend that has streams) the reduction runs on the
- * communicator's own stream, in parallel with the rest of backward. The host backend has no helper
- * thread and reduces inside gw_ddp_ready.
+ * communicator's own stream, in parallel with the rest of backward. Without a stream, a
+ * communicator across hosts reduces in a thread of its own, in parallel with the rest of backward;
+ * on one host gw_ddp_ready reduces.
  *
  * The rules are those of PyTorch (torch/csrc/distributed/c10d/reducer.cpp). Buckets are filled in
  * reverse order of the parameters. A bucket holds one element type. The first bucket of a type is
@@ -80,9 +81,9 @@ struct gw_ddp_options {
                           gw_ddp_finish fails if a parameter was not marked ready */
     bool no_broadcast; /* true: gw_ddp_open does not copy the parameters of rank 0 to the other
                           ranks */
-    bool no_overlap;   /* true: run the reductions on `stream` itself, in order with the work of
-                          the backward pass. Use this if several ranks share one GPU: their kernels
-                          could wait for each other */
+    bool no_overlap;   /* true: run the reductions in gw_ddp_ready, or on `stream` itself, in order
+                          with the work of the backward pass. Use this if several ranks share one
+                          GPU: their kernels could wait for each other */
     void *stream; /* the stream on which the backward pass enqueues its work (only for a backend
                      with streams); the parameters are then in device memory. NULL: a gradient is
                      complete when gw_ddp_ready is called */

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""two_hosts.py BUILD [--gbit 10] [--rounds 3] [--bytes 105000000]: measures all-reduce between two
-ranks on two simulated hosts (network namespaces, a veth pair, limited by tc's tbf on both sides),
-with TLS and without, alternating with iperf3. Prints the medians of the rounds and the ratio of the
-bus bandwidth to that of iperf3. Requires root, iproute2 and iperf3. iperf3 sends in one direction,
-an all-reduce in both directions at once."""
+"""two_hosts.py BUILD [--gbit 10] [--rounds 3] [--bytes 105000000] [--ddp]: measures all-reduce
+between two ranks on two simulated hosts (network namespaces, a veth pair, limited by tc's tbf on
+both sides), with TLS and without, alternating with iperf3. Prints the medians of the rounds and the
+ratio of the bus bandwidth to that of iperf3. Requires root, iproute2 and iperf3, which sends in one
+direction; an all-reduce sends in both directions at once. --ddp measures steps of data-parallel
+training that compute as long as they communicate: the ratio is that of a step to the longer of the
+two."""
 import argparse
 import contextlib
 import json
@@ -66,11 +68,13 @@ def iperf(hosts, seconds, both):
 
 def ring(hosts, options, plain):
     words = [os.path.join(options.build, "bin", "ring_bench"), "--bytes", str(options.bytes)]
-    words += (["--plain"] if plain else []) + [ADDRESSES[0] + ":7801"]
+    words += (["--ddp"] if options.ddp else []) + (["--plain"] if plain else [])
+    words += [ADDRESSES[0] + ":7801"]
     with subprocess.Popen(hosts[0].on(*words, "0"), stdout=subprocess.PIPE, text=True) as first:
         first.stdout.readline()  # wait until it listens
         hosts[1].run(*words, "1")
-        return json.loads(first.stdout.read())["busbw_gbit"]
+        found = json.loads(first.stdout.read())
+        return found["ratio" if options.ddp else "busbw_gbit"]
 
 
 def main():
@@ -79,10 +83,13 @@ def main():
     parser.add_argument("--gbit", type=float, default=10)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--bytes", type=int, default=105000000)
+    parser.add_argument("--ddp", action="store_true")
     options = parser.parse_args()
-    measures = {
+    measures = {} if options.ddp else {
         "iperf3 one way": lambda hosts: iperf(hosts, 1, False),
         "iperf3 both ways": lambda hosts: iperf(hosts, 1, True),
+    }
+    measures |= {
         "ring, TLS": lambda hosts: ring(hosts, options, False),
         "ring, plain": lambda hosts: ring(hosts, options, True),
     }
@@ -93,6 +100,10 @@ def main():
             for name, measure in measures.items():
                 found[name].append(measure(hosts))
     line = {name: statistics.median(values) for name, values in found.items()}
+    if options.ddp:
+        for name, ratio in line.items():
+            print(f"{name:18} a step takes {ratio:.2f} x max(compute, communication)")
+        return
     for name, gbit in line.items():
         print(f"{name:18} {gbit:7.3f} Gbit/s  {gbit / line['iperf3 one way']:5.2f} of one way"
               f"  {gbit / line['iperf3 both ways']:5.2f} of both")

@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef DDP_HOSTS
+#define HOOKS comm_ring_hooks
+#else
+#define HOOKS comm_host_hooks
+#endif
+
 enum { PARAMS = 5 };
 
 /* Sizes in floats that make three buckets of f32 with the limits below, and one of f64. */
@@ -132,7 +138,7 @@ static int rank_steps(struct world_rank *self)
 static void ddp_averages_gradients_on_one_to_four_ranks(void **state)
 {
     for (int ranks = 1; ranks <= 4; ranks++) {
-        struct world world = {.hooks = &comm_host_hooks, .ranks = ranks, .function = rank_steps};
+        struct world world = {.hooks = &HOOKS, .ranks = ranks, .function = rank_steps};
         assert_int_equal(world_run(&world), 0);
     }
 }
@@ -144,6 +150,7 @@ static int rank_launch(struct world_rank *self)
     struct gw_ddp *ddp;
     params_init(params);
     struct gw_ddp_options options = options_of(self, params);
+    options.no_overlap = true; /* gw_ddp_ready reduces, also across hosts */
     RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
     RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
     for (size_t i = 0; i < PARAMS; i++)
@@ -168,7 +175,7 @@ static int rank_launch(struct world_rank *self)
 
 static void ddp_reduces_each_bucket_once_it_is_complete(void **state)
 {
-    struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_launch};
+    struct world world = {.hooks = &HOOKS, .ranks = 3, .function = rank_launch};
     assert_int_equal(world_run(&world), 0);
 }
 
@@ -197,7 +204,7 @@ static int rank_accumulate(struct world_rank *self)
 
 static void ddp_accumulates_gradients_before_the_reduction(void **state)
 {
-    struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_accumulate};
+    struct world world = {.hooks = &HOOKS, .ranks = 3, .function = rank_accumulate};
     assert_int_equal(world_run(&world), 0);
 }
 
@@ -233,7 +240,7 @@ static int rank_unused(struct world_rank *self)
 
 static void ddp_reduces_partly_used_and_skips_unused_parameters(void **state)
 {
-    struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_unused};
+    struct world world = {.hooks = &HOOKS, .ranks = 3, .function = rank_unused};
     assert_int_equal(world_run(&world), 0);
 }
 
@@ -311,7 +318,7 @@ static void ddp_error_names_what_differs_between_ranks(void **state)
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         struct change change = changes[i];
         struct world world = {
-            .hooks = &comm_host_hooks, .ranks = 4, .function = rank_disagree, .context = &change};
+            .hooks = &HOOKS, .ranks = 4, .function = rank_disagree, .context = &change};
         assert_int_equal(world_run(&world), 0);
     }
 }
@@ -343,7 +350,7 @@ static int rank_invalid(struct world_rank *self)
 
 static void ddp_refuses_invalid_calls(void **state)
 {
-    struct world world = {.hooks = &comm_host_hooks, .ranks = 2, .function = rank_invalid};
+    struct world world = {.hooks = &HOOKS, .ranks = 2, .function = rank_invalid};
     assert_int_equal(world_run(&world), 0);
 }
 
@@ -367,9 +374,73 @@ static int rank_fails_alone(struct world_rank *self)
 
 static void ddp_open_that_fails_on_one_rank_fails_on_all(void **state)
 {
-    struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_fails_alone};
+    struct world world = {.hooks = &HOOKS, .ranks = 3, .function = rank_fails_alone};
     assert_int_equal(world_run(&world), 0);
 }
+
+#ifdef DDP_HOSTS
+/* gw_ddp_ready returns while another host has not begun its pass. */
+static int rank_overlaps(struct world_rank *self)
+{
+    struct gw_ddp_param params[PARAMS];
+    struct gw_ddp *ddp;
+    params_init(params);
+    const struct gw_ddp_options options = options_of(self, params);
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
+    if (self->rank == 1)
+        world_wait_gate(self);
+    RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+    for (size_t i = PARAMS; i-- > 0;) {
+        gradient_add(ddp, params, i, self->rank + 1);
+        RANK_CHECK_RC(gw_ddp_ready(ddp, i, NULL), 0);
+    }
+    if (self->rank == 0)
+        world_tell(self);
+    RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+    for (size_t i = 0; i < PARAMS; i++)
+        RANK_CHECK(gradient_is(ddp, params, i, mean(self, 1)));
+    gw_ddp_close(ddp);
+    return 0;
+}
+
+static void ddp_reduces_across_hosts_beside_the_backward_pass(void **state)
+{
+    struct world world = {.hooks = &HOOKS, .ranks = 2, .function = rank_overlaps};
+    world_start(&world);
+    world_hear(&world, 1);
+    world_open_gate(&world);
+    assert_int_equal(world_join(&world), 0);
+}
+
+/* A rank leaves in the middle of a pass: the others do not wait for their deadline. */
+static int rank_leaves(struct world_rank *self)
+{
+    struct gw_ddp_param params[PARAMS];
+    struct gw_ddp *ddp;
+    struct gw_error error;
+    params_init(params);
+    const struct gw_ddp_options options = options_of(self, params);
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
+    RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+    for (size_t i = PARAMS; i-- > (self->rank == 1 ? 1 : 0);)
+        (void)gw_ddp_ready(ddp, i, NULL);
+    if (self->rank == 1) {
+        RANK_CHECK_RC(gw_ddp_finish(ddp, &error), GW_EINVAL);
+        RANK_CHECK(strstr(error.text, "\"embed\") was not marked ready"));
+    } else {
+        RANK_CHECK_RC(gw_ddp_finish(ddp, &error), GW_EABORTED);
+        RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), GW_EABORTED);
+    }
+    gw_ddp_close(ddp);
+    return 0;
+}
+
+static void ddp_ends_when_a_rank_leaves_in_a_pass(void **state)
+{
+    struct world world = {.hooks = &HOOKS, .ranks = 3, .function = rank_leaves};
+    assert_int_equal(world_run(&world), 0);
+}
+#endif
 
 /* The default limits: the first bucket closes at 1 MiB, later ones at 25 MiB. */
 static int rank_limits(struct world_rank *self)
@@ -395,7 +466,7 @@ static int rank_limits(struct world_rank *self)
 
 static void ddp_closes_buckets_at_their_size_limits(void **state)
 {
-    struct world world = {.hooks = &comm_host_hooks, .ranks = 1, .function = rank_limits};
+    struct world world = {.hooks = &HOOKS, .ranks = 1, .function = rank_limits};
     assert_int_equal(world_run(&world), 0);
 }
 
@@ -409,6 +480,10 @@ int main(void)
         cmocka_unit_test(ddp_error_names_what_differs_between_ranks),
         cmocka_unit_test(ddp_refuses_invalid_calls),
         cmocka_unit_test(ddp_open_that_fails_on_one_rank_fails_on_all),
+#ifdef DDP_HOSTS
+        cmocka_unit_test(ddp_reduces_across_hosts_beside_the_backward_pass),
+        cmocka_unit_test(ddp_ends_when_a_rank_leaves_in_a_pass),
+#endif
         cmocka_unit_test(ddp_closes_buckets_at_their_size_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
