@@ -226,6 +226,16 @@ class Commands(e2e.Case):
         self.assertEqual([trial["starts"] for trial in trials][0], 1)
         self.assertEqual(max(trial["starts"] for trial in trials), 2)
 
+    def test_random_trials_of_different_sizes_queue_for_more_than_twice_the_cluster(self):
+        self.up("--slots", "2")
+        controller = self.start(
+            e2e.BINARY, "sweep", "--name", "q", "--param", "n=1,2", "--param", "x=0..1",
+            "--minimize", "loss", "--trials", "30", "--search", "random", "-n", "{n}", "--", "cat",
+            self.fifo("hold"), cwd=self.dir)
+        self.wait_said(r"(?m)^ *20 ", "jobs")
+        self.gangway("sweep", "stop", "q")
+        self.assertEqual(controller.wait(), 130)
+
     def outcome(self, name):
         return [(trial["number"], trial["state"], trial["value"], trial["params"])
                 for trial in self.show(name)["trials"]]

@@ -25,6 +25,8 @@ enum {
     CLUSTER_MS = 1000, /* between two looks at the size of the cluster and at stop requests */
     LOCK_MS = 3000,
     CANCEL_WAIT_S = 330, /* for the ends of cancelled trials */
+    FILLS = 2,           /* as many trials are live as fill the cluster so many times */
+    FILLS_MIXED = 32,    /* the same if small trials can fill the gaps between large ones */
 };
 
 /* -- New and free --- */
@@ -95,6 +97,9 @@ int gw_sweep_new(struct gw_space *space, const struct gw_search_options *search,
     made->options = read;
     made->spare = made_search;
     made->max_steps = searched.max_steps;
+    made->learns = searched.method == GW_SEARCH_TPE || searched.pruner != GW_PRUNE_NOTHING ||
+                   searched.failures || searched.patience || searched.time_limit_ns ||
+                   searched.has_target;
     made->decides = searched.pruner != GW_PRUNE_NOTHING;
     if ((copy(&made->options.name) | copy(&made->options.metric) | copy(&made->options.definition) |
          copy(&made->options.mlflow) | copy(&made->options.mlflow_experiment)) < 0) {
@@ -163,6 +168,11 @@ static void put_job(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
 {
     sweep->futures.items[sweep->futures.count++] = future;
     trial->future = future;
+    if (sweep->futures.count == 1) {
+        sweep->first_slots = task->slots;
+        sweep->first_gpus = task->gpus;
+    }
+    sweep->mixed |= task->slots != sweep->first_slots || task->gpus != sweep->first_gpus;
     trial->slots = task->slots;
     trial->gpus = task->gpus;
     sweep->used_slots += task->slots;
@@ -259,8 +269,9 @@ static bool has_room(const struct gw_sweep *sweep)
         return false;
     if (sweep->options.parallel)
         return live < sweep->options.parallel;
-    return live == 0 || (sweep->used_slots < 2 * sweep->slots &&
-                         (sweep->used_gpus == 0 || sweep->used_gpus < 2 * sweep->gpus));
+    const uint64_t fills = sweep->mixed && !sweep->learns ? FILLS_MIXED : FILLS;
+    return live == 0 || (sweep->used_slots < fills * sweep->slots &&
+                         (sweep->used_gpus == 0 || sweep->used_gpus < fills * sweep->gpus));
 }
 
 /* Starts trials while there is room. *over becomes true when the search starts no more. */

@@ -14,6 +14,7 @@ struct gw_sweep {
     struct gw_search *spare;         /* the search, until the state takes it over */
     uint64_t max_steps;
     bool decides; /* reports may end trials early */
+    bool learns;  /* which trials there are depends on those before them */
     char *stored; /* the definition that the cluster has; NULL: none */
     volatile sig_atomic_t stopping;
     uint64_t began_wall_ns; /* when its first trial was submitted; 0: not yet */
@@ -28,10 +29,12 @@ struct gw_sweep {
     /* A trial that was started but whose submission was not answered, and its record. */
     struct gw_sweep_state_trial *pending;
     uint64_t pending_seen;
-    uint64_t slots, gpus;           /* of the cluster */
-    uint64_t used_slots, used_gpus; /* of the live trials */
-    uint64_t asked_ns;              /* when slots and stop requests were last asked for */
-    uint64_t returned, ended;       /* futures that have ended, and ends that were handled */
+    uint64_t slots, gpus;             /* of the cluster */
+    uint64_t used_slots, used_gpus;   /* of the live trials */
+    uint32_t first_slots, first_gpus; /* of the first trial that was submitted */
+    bool mixed;                       /* others have other sizes */
+    uint64_t asked_ns;                /* when slots and stop requests were last asked for */
+    uint64_t returned, ended;         /* futures that have ended, and ends that were handled */
 };
 
 /* gw_sweep_load_jobs asks for the jobs of a sweep, the newest first: rows of the query "jobs". */

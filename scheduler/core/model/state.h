@@ -661,8 +661,10 @@ struct gw_reservation {
     struct gw_resource_class *shape; /* likewise */
     GW_ARRAY(struct gw_reserved_rank) reserved_ranks;
     uint64_t workers_epoch, made_ns;
-    uint64_t start_ns; /* latest start according to time limits; UINT64_MAX: unknown */
-    bool seen;         /* start_ns was computed in this step */
+    uint64_t start_ns;  /* latest start according to time limits; UINT64_MAX: unknown */
+    bool seen;          /* start_ns was computed in this step */
+    uint64_t overtaken; /* size of the gangs that started in spite of a reservation, since a gang
+                           with one has started */
 };
 
 /* An event whose fact may not be committed yet. */

@@ -393,6 +393,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
             placed_ranks[rank] =
                 (struct gw_placed_rank){packs[i].worker, gpus ? numbers + rank * gpus : NULL};
     }
+    gw_sched_reservation_on_gang(sched, queue, rank);
     gw_sched_place_gang(sched, queue, placed_ranks, rank);
     return true;
 }

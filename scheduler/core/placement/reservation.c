@@ -292,6 +292,36 @@ void gw_sched_reservation_check(const struct gw_sched *sched)
                reservation->reserved_ranks.items[i].ranks * shape->slots);
 }
 
+/* Returns true if a task comes first, or is the gang with the reservation. */
+static bool comes_first(const struct gw_reservation *reservation, const struct gw_queue *queue)
+{
+    return queue == reservation->queue || queue->job->depth > 0 ||
+           gw_sched_queue_before(queue, reservation->queue);
+}
+
+/* The slots or GPUs of so many ranks. */
+static uint64_t size_of(const struct gw_resource_class *shape, uint32_t ranks)
+{
+    const uint32_t gpus = gw_sched_queue_class_gpus(shape);
+    return (uint64_t)ranks * (gpus > shape->slots ? gpus : shape->slots);
+}
+
+static bool may_overtake(const struct gw_reservation *reservation, const struct gw_queue *queue)
+{
+    const struct gw_queue *first = reservation->queue;
+    return queue->shape->ranks && queue->priority == first->priority &&
+           queue->job->uid == first->job->uid &&
+           reservation->overtaken + size_of(queue->shape, queue->shape->ranks) <=
+               size_of(first->shape, first->shape->ranks);
+}
+
+void gw_sched_reservation_on_gang(struct gw_sched *sched, const struct gw_queue *queue,
+                                  uint32_t ranks)
+{
+    if (sched->reservation.job && !comes_first(&sched->reservation, queue))
+        gw_sched_reservation_overtake(sched, size_of(queue->shape, ranks));
+}
+
 bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim)
 {
     const struct gw_reservation *reservation = &sched->reservation;
@@ -299,14 +329,18 @@ bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *
         return true;
     if (!claim->queue)
         return false;
-    if (claim->queue == reservation->queue || claim->queue->job->depth > 0 ||
-        gw_sched_queue_before(claim->queue, reservation->queue))
+    if (comes_first(reservation, claim->queue))
         return true;
     const struct gw_msg_spec *spec = &claim->spec->message;
-    if (!spec->time_limit_ns)
+    const bool overtakes = may_overtake(reservation, claim->queue);
+    if (!spec->time_limit_ns && !overtakes)
         return false;
     if (!reservation->seen)
         gw_sched_reservation_see(sched, gw_sched_reservation_start(sched, NULL));
+    if (overtakes && reservation->start_ns == UINT64_MAX)
+        return true;
+    if (!spec->time_limit_ns)
+        return false;
     uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
     if (reservation->start_ns == UINT64_MAX || reservation->start_ns < sched->now_ns)
         return false;

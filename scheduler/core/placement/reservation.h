@@ -38,7 +38,14 @@ void gw_sched_reservation_check(const struct gw_sched *sched);
 
 /* gw_sched_reservation_passes returns true if a task may use reserved room. This applies to the
  * gang itself, to tasks that come before it, to tasks that a running task submitted (it keeps its
- * slots while it waits for them), and to tasks whose time limit ends before the gang starts. */
+ * slots while it waits for them), and to tasks whose time limit ends before the gang starts. If
+ * nobody knows when the gang starts, it also applies to smaller gangs of the same user and
+ * priority, until these have taken as much as the gang needs. Otherwise small gangs would wait
+ * while each large gang gathers its room, and the next small ones would take that room apart.
+ *
+ * gw_sched_reservation_on_gang records the start of a gang. */
+void gw_sched_reservation_on_gang(struct gw_sched *sched, const struct gw_queue *queue,
+                                  uint32_t ranks);
 bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim);
 
 #endif

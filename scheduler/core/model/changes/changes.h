@@ -244,6 +244,10 @@ void gw_sched_reservation_requeue(struct gw_sched *sched, struct gw_queue *queue
 void gw_sched_reservation_see(struct gw_sched *sched, uint64_t start_ns);
 void gw_sched_reservation_unsee(struct gw_sched *sched);
 
+/* gw_sched_reservation_overtake adds the size of a gang that has started although another one has a
+ * reservation and comes first. */
+void gw_sched_reservation_overtake(struct gw_sched *sched, uint64_t size);
+
 /* gw_sched_reservation_move moves one rank of the reservation to another worker. */
 void gw_sched_reservation_move(struct gw_sched *sched, struct gw_worker *from,
                                struct gw_worker *to);

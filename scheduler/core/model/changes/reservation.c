@@ -49,8 +49,15 @@ void gw_sched_reservation_clear(struct gw_sched *sched)
 
 void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index)
 {
-    if (sched->reservation.job == job->id && sched->reservation.index == index)
-        gw_sched_reservation_clear(sched);
+    if (sched->reservation.job != job->id || sched->reservation.index != index)
+        return;
+    gw_sched_reservation_clear(sched);
+    sched->reservation.overtaken = 0;
+}
+
+void gw_sched_reservation_overtake(struct gw_sched *sched, uint64_t size)
+{
+    sched->reservation.overtaken += size;
 }
 
 void gw_sched_reservation_requeue(struct gw_sched *sched, struct gw_queue *queue)

@@ -146,7 +146,7 @@ static void reserved_slots_stay_free_if_a_task_has_no_time_limit(void **state)
     free_world(w);
 }
 
-static void second_gang_does_not_take_slots_of_the_first(void **state)
+static void smaller_gangs_take_at_most_what_the_first_needs(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -155,7 +155,31 @@ static void second_gang_does_not_take_slots_of_the_first(void **state)
     add_worker(w, 1, 2, "b");
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 4), 4);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
-    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 3), 0);
+    for (int pair = 0; pair < 4; pair += 2) { /* 2 of the small gangs start */
+        assert_int_equal(end(w, &runs, pair), 0);
+        assert_int_equal(end(w, &runs, pair + 1), 2);
+    }
+    for (int rank = 4; rank < 8; rank++)
+        say(w, WORKER + (uint64_t)runs.worker[rank],
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {runs.attempt[rank], runs.ranks[rank], {"", 0}}});
+    for (int rank = 4; rank < 7; rank++)
+        assert_int_equal(end(w, &runs, rank), 0); /* the third one would fit */
+    assert_int_equal(end(w, &runs, 7), 4);
+    free_world(w);
+}
+
+static void gang_of_a_lower_priority_does_not_take_slots_of_the_first(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 4), 4);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2, .priority = -1}, 1), 0);
     assert_int_equal(end(w, &runs, 0), 0);
     assert_int_equal(end(w, &runs, 1), 0); /* the second gang would fit */
     assert_int_equal(end(w, &runs, 2), 0);
@@ -400,7 +424,8 @@ int main(void)
         cmocka_unit_test(slots_outside_the_reservation_run_other_tasks),
         cmocka_unit_test(task_with_a_short_time_limit_uses_reserved_slots),
         cmocka_unit_test(reserved_slots_stay_free_if_a_task_has_no_time_limit),
-        cmocka_unit_test(second_gang_does_not_take_slots_of_the_first),
+        cmocka_unit_test(smaller_gangs_take_at_most_what_the_first_needs),
+        cmocka_unit_test(gang_of_a_lower_priority_does_not_take_slots_of_the_first),
         cmocka_unit_test(ranks_go_to_the_workers_that_become_free_first),
         cmocka_unit_test(rank_goes_to_the_first_free_worker_of_its_host),
         cmocka_unit_test(cancelling_the_gang_ends_its_reservation),
