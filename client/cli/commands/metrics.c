@@ -126,7 +126,7 @@ int gw_cli_metrics(int argc, char **argv)
         .details =
             "JOB is a number, a name (the latest job of this name), or last; TASK is a name\n"
             "or an index. Reports come from `gangway report` and gw_task_step. A metric of a\n"
-            "task has at most 4096 rows: of more reports, every second one is dropped.",
+            "task keeps its first 4096 reports, later fewer and fewer, and always the latest.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,

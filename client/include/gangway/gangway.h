@@ -449,7 +449,9 @@ GW_API uint64_t gw_future_attempt(const struct gw_future *future);
  *
  * "metrics" lists what tasks have reported, and the ends of jobs, in the order of their "seq". It
  * is about {"job": N} or {"jobs": [N, ...]} (at most 10,000; unknown ones are left out); with
- * {"after": SEQ} only later rows. A metric keeps at most 4,096 reports, evenly spaced.
+ * {"after": SEQ} only later rows. A metric keeps its first 4,096 reports; of
+ * later ones 512 for each doubling of their number, and the latest. If the next report replaces
+ * that one, its row has {"provisional": true}.
  *
  * The scheduler sends lists in pages that fit a message. This function returns the whole list, or
  * the first {"limit": N} rows. With {"cursor": C} (first 0) it returns one page: {"rows": [...],

@@ -114,8 +114,8 @@ struct gw_gpu_row {
     const struct gw_value *row;
 };
 
-/* A value that a task has reported (gw_task_step, `gangway report`). A metric of a task has at most
- * 4,096 rows: of more reports, every second one is dropped. */
+/* A value that a task has reported (gw_task_step, `gangway report`). A metric of a task has the
+ * first 4,096 reports; of later ones 512 for each doubling of their number, and the latest. */
 struct gw_metric_row {
     uint64_t seq;   /* grows from report to report, in all jobs of the cluster */
     uint32_t index; /* of the task; of a gang: 0, because only rank 0 adds to the metrics */

@@ -50,6 +50,7 @@ static struct gw_sweep_event read_event(const struct gw_value *row)
                                    .end = text_of(row, "end"),
                                    .text = text_of(row, "text")};
     (void)gw_value_get_f64(gw_value_find(row, "value"), &event.value, NULL);
+    (void)gw_value_get_bool(gw_value_find(row, "provisional"), &event.provisional, NULL);
     event.name = event.name ? event.name : "";
     event.text = event.text ? event.text : "";
     return event;

@@ -88,6 +88,7 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
     found->fate = GW_FATE_OPEN;
     found->until = found->shown.trial->until ? found->shown.trial->until : state->max_steps;
     found->live = true;
+    found->holds = false;
     found->live_at = state->live.count;
     state->live.items[state->live.count++] = found;
     found->shown.job = 0;
@@ -139,9 +140,8 @@ bool gw_sweep_state_cancels(const struct gw_sweep_state_trial *trial)
     return trial->live && (trial->fate == GW_FATE_PRUNE || trial->fate == GW_FATE_COPY);
 }
 
-static int handle_report(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial,
-                         const struct gw_sweep_event *event, uint64_t *cancel,
-                         struct gw_error *error)
+static int tell(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial, int64_t step,
+                double value, uint64_t *cancel, struct gw_error *error)
 {
     static const enum gw_trial_fate fates[] = {
         [GW_DECISION_CONTINUE] = GW_FATE_OPEN, [GW_DECISION_PAUSE] = GW_FATE_PAUSE,
@@ -149,24 +149,36 @@ static int handle_report(struct gw_sweep_state *state, struct gw_sweep_state_tri
         [GW_DECISION_DONE] = GW_FATE_DONE,
     };
     enum gw_decision decision;
-    if (event->step < 0)
-        return 0;
-    state->reported += !trial->reported;
-    trial->reported = true;
     if (trial->fate != GW_FATE_OPEN) {
         /* It was told to end at `until`. A trial that goes on does not ask, and is cancelled. */
-        if (trial->until && (uint64_t)event->step > trial->until)
+        if (trial->until && (uint64_t)step > trial->until)
             *cancel = trial->shown.job;
         return 0;
     }
-    const int rc = gw_search_tell(state->search, trial->shown.trial->number, (uint64_t)event->step,
-                                  event->value, &decision, error);
+    const int rc = gw_search_tell(state->search, trial->shown.trial->number, (uint64_t)step, value,
+                                  &decision, error);
     if (rc < 0)
         return rc;
     trial->fate = fates[decision];
     if (gw_sweep_state_cancels(trial))
         *cancel = trial->shown.job;
     return 0;
+}
+
+/* A provisional report is told to the search only if it is the last one of the trial. Of the
+ * others, a sweep that is made again sees none, so no decision may depend on them. */
+static int handle_report(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial,
+                         const struct gw_sweep_event *event, uint64_t *cancel,
+                         struct gw_error *error)
+{
+    if (event->step < 0)
+        return 0;
+    state->reported += !trial->reported;
+    trial->reported = true;
+    trial->holds = event->provisional;
+    trial->held.step = event->step;
+    trial->held.value = event->value;
+    return trial->holds ? 0 : tell(state, trial, event->step, event->value, cancel, error);
 }
 
 static int note_text(struct gw_sweep_state_trial *trial, const char *text)
@@ -198,10 +210,14 @@ static enum gw_trial_state end_state(const struct gw_sweep_state_trial *trial, c
 static int handle_end(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial,
                       const struct gw_sweep_event *event, struct gw_error *error)
 {
-    const enum gw_trial_state end = end_state(trial, event->end);
     const double value = state->metric ? NAN : event->value;
     char missing[160];
-    int rc = 0;
+    uint64_t cancel;
+    int rc =
+        trial->holds ? tell(state, trial, trial->held.step, trial->held.value, &cancel, error) : 0;
+    if (rc < 0)
+        return rc;
+    const enum gw_trial_state end = end_state(trial, event->end);
     gw_sweep_state_withdraw(state, trial);
     trial->shown.ended_ns = event->wall_ns;
     if (trial->fate == GW_FATE_COPY) {

@@ -27,6 +27,11 @@ struct gw_sweep_state_trial {
     bool again;     /* ended in order to start again */
     bool cancelled; /* its job was cancelled although it was to go on */
     bool reported;  /* any value of the metric */
+    bool holds;     /* `held` is a report that counts only if the trial ends without another one */
+    struct {
+        int64_t step;
+        double value;
+    } held;
 
     /* Of the caller, who clears them when the trial ends. */
     struct gw_future *future; /* of its job, borrowed; NULL: none */
@@ -76,6 +81,7 @@ struct gw_sweep_event {
     double value;     /* of a report; of an end: the result, or NaN */
     const char *end;  /* "done", "failed" or "cancelled"; NULL: a report */
     const char *text; /* why it failed */
+    bool provisional; /* the scheduler forgets this report when it gets the next one */
 };
 
 /* gw_sweep_state_handle handles an event; events come in the order of their numbers. *cancel is

@@ -55,17 +55,10 @@ static bool row_at(const struct gw_buffer *facts, size_t at, struct row *row)
 #define EACH_ROW(facts, place, row)                                                                \
     for (size_t place = 0; row_at(facts, place, &(row)); place += (row).bytes)
 
-/* A metric_reported fact. */
-struct report {
-    size_t at;            /* its offset */
-    uint64_t nth, stride; /* 0: the fact is not valid */
-};
-
 struct compaction {
     struct gw_map workers;    /* connected worker -> offset of its worker_joined fact */
     struct gw_map jobs;       /* forgotten: FORGOTTEN, or RETAINED because another job needs it */
-    struct gw_strmap metrics; /* job, task and name of a metric -> index into `lasts` */
-    GW_ARRAY(struct report) lasts;
+    struct gw_strmap metrics; /* job, task and name of a metric -> offset of its last report */
     struct gw_buffer key;
     bool changed;
 };
@@ -84,50 +77,39 @@ static bool has_left(const struct compaction *compaction, const struct row *row,
                            !gw_map_get(&compaction->workers, row->worker, &joined) || joined != at);
 }
 
-/* Reads a metric_reported fact. `key` becomes the text that names its metric. */
-static struct report report_of(const struct row *row, size_t at, struct gw_buffer *key)
+/* Reads a metric_reported fact. `key` becomes the text that names its metric. Returns true if the
+ * point of the fact is provisional (metric.h). */
+static bool read_report(const struct row *row, struct gw_buffer *key)
 {
-    struct report report = {.at = at};
     const size_t name_at = HEADER_BYTES + 8 + 4, tail_bytes = 8 * sizeof(uint64_t);
     char number[64];
     uint32_t index, name_bytes;
+    uint64_t nth, stride;
     key->size = 0;
     GW_MUST(gw_buffer_append(key, "", 1));
     if (row->bytes < name_at + sizeof name_bytes + tail_bytes)
-        return report;
+        return false;
     memcpy(&index, row->at + name_at - sizeof index, sizeof index);
     memcpy(&name_bytes, row->at + name_at, sizeof name_bytes);
     if (row->bytes != name_at + sizeof name_bytes + name_bytes + tail_bytes)
-        return report;
+        return false;
     (void)snprintf(number, sizeof number, "%llu %u ", (unsigned long long)row->job, index);
     key->size = 0;
     GW_MUST(gw_buffer_append(key, number, strlen(number)));
     GW_MUST(gw_buffer_append(key, row->at + name_at + sizeof name_bytes, name_bytes));
     GW_MUST(gw_buffer_append(key, "", 1));
-    memcpy(&report.nth, row->at + row->bytes - 16, sizeof report.nth);
-    memcpy(&report.stride, row->at + row->bytes - 8, sizeof report.stride);
-    return report;
-}
-
-static struct report *last_report(struct compaction *compaction, const struct gw_buffer *key)
-{
-    uint64_t number;
-    if (!gw_strmap_get(&compaction->metrics, (const char *)key->data, &number)) {
-        number = compaction->lasts.count;
-        GW_MUST(gw_array_push(&compaction->lasts, (struct report){0}));
-        GW_MUST(gw_strmap_put(&compaction->metrics, (const char *)key->data, number));
-    }
-    return &compaction->lasts.items[number];
+    memcpy(&nth, row->at + row->bytes - 16, sizeof nth);
+    memcpy(&stride, row->at + row->bytes - 8, sizeof stride);
+    return stride && nth % stride != 0;
 }
 
 /* Returns true if the fact is a report whose point was dropped. */
 static bool is_thinned(struct compaction *compaction, const struct row *row, size_t at)
 {
-    if (row->type != GW_FACT_metric_reported)
-        return false;
-    const struct report report = report_of(row, at, &compaction->key);
-    const struct report *last = last_report(compaction, &compaction->key);
-    return last->at != at && last->stride && report.nth % last->stride != 0;
+    uint64_t last;
+    return row->type == GW_FACT_metric_reported && read_report(row, &compaction->key) &&
+           gw_strmap_get(&compaction->metrics, (const char *)compaction->key.data, &last) &&
+           last != at;
 }
 
 static void retain_named(uint64_t job, void *arg)
@@ -180,8 +162,8 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
         else if (row.type == GW_FACT_job_ids)
             ids = at;
         else if (row.type == GW_FACT_metric_reported) {
-            const struct report report = report_of(&row, at, &compaction.key);
-            *last_report(&compaction, &compaction.key) = report;
+            (void)read_report(&row, &compaction.key);
+            GW_MUST(gw_strmap_put(&compaction.metrics, (const char *)compaction.key.data, at));
         } else if (row.type == GW_FACT_job_forgotten)
             GW_MUST(gw_map_put(&compaction.jobs, row.job, FORGOTTEN));
         else if (row.type == GW_FACT_worker_joined)
@@ -202,7 +184,6 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
     }
     gw_map_deinit(&compaction.jobs);
     gw_strmap_deinit(&compaction.metrics);
-    gw_array_deinit(&compaction.lasts);
     gw_buffer_deinit(&compaction.key);
     gw_map_deinit(&compaction.workers);
     return rc;

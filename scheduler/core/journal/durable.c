@@ -188,7 +188,6 @@ static void dump_metrics(const struct gw_job *job, uint32_t row, struct gw_buffe
         gw_fact_log_put_STR(out, metric->name);
         gw_fact_log_put_U64(out, metric->attempt);
         gw_fact_log_put_U64(out, metric->count);
-        gw_fact_log_put_U64(out, metric->stride);
         for (size_t i = 0; i < metric->points.count; i++) {
             gw_fact_log_put_U64(out, metric->points.items[i].seq);
             gw_fact_log_put_U64(out, metric->points.items[i].nth);

@@ -103,6 +103,8 @@ static struct gw_value *describe_point(const struct source *source)
     gw_dict_put_u64(row, "time_ns", point->wall_ns);
     gw_dict_put(row, "name", gw_str(source->metric->name));
     gw_dict_put(row, "value", gw_f64(point->value));
+    if (gw_metric_is_provisional(point))
+        gw_dict_put(row, "provisional", gw_bool(true));
     return row;
 }
 

@@ -44,13 +44,24 @@ static struct gw_sweep_state_trial *start(struct gw_sweep_state *state, uint64_t
 }
 
 /* Returns the job to cancel. */
-static uint64_t report(struct gw_sweep_state *state, uint64_t job, int64_t step, double value)
+static uint64_t report_as(struct gw_sweep_state *state, uint64_t job, int64_t step, double value,
+                          bool provisional)
 {
-    const struct gw_sweep_event event = {
-        .seq = next_seq++, .job = job, .step = step, .name = "loss", .value = value, .text = ""};
+    const struct gw_sweep_event event = {.seq = next_seq++,
+                                         .job = job,
+                                         .step = step,
+                                         .name = "loss",
+                                         .value = value,
+                                         .text = "",
+                                         .provisional = provisional};
     uint64_t cancel;
     assert_int_equal(gw_sweep_state_handle(state, &event, &cancel, &error), 0);
     return cancel;
+}
+
+static uint64_t report(struct gw_sweep_state *state, uint64_t job, int64_t step, double value)
+{
+    return report_as(state, job, step, value, false);
 }
 
 static void end_with(struct gw_sweep_state *state, uint64_t job, const char *end, double value)
@@ -80,6 +91,29 @@ static void the_last_report_is_the_value_of_a_trial(void **state)
     assert_int_equal(sweep.live.count, 0);
     assert_int_equal(sweep.seen, 5);
     gw_sweep_state_deinit(&sweep);
+}
+
+static void a_provisional_report_is_told_only_if_it_is_the_last_one(void **state)
+{
+    (void)state;
+    /* A sweep that is made again does not see the report of step 2. */
+    for (int made_again = 0; made_again < 2; made_again++) {
+        struct gw_sweep_state sweep =
+            make_state(GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM, .trials = 3,
+                                         .pruner = GW_PRUNE_ASHA, .eta = 2, .max_steps = 9),
+                       "loss");
+        struct gw_sweep_state_trial *a = start(&sweep, 1);
+        start(&sweep, 2);
+        report(&sweep, 1, 1, 0.2);
+        if (!made_again)
+            report_as(&sweep, 1, 2, 0.5, true);
+        report(&sweep, 1, 3, 0.7);
+        report_as(&sweep, 1, 4, 0.6, true);
+        end_with(&sweep, 1, "done", NAN);
+        assert_true(a->shown.trial->value == 0.6);
+        assert_int_equal(report(&sweep, 2, 2, 0.6), 0); /* better than 0.7, worse than 0.5 */
+        gw_sweep_state_deinit(&sweep);
+    }
 }
 
 static void a_result_is_the_value_without_a_metric(void **state)
@@ -384,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_report_is_the_value_of_a_trial),
+        cmocka_unit_test(a_provisional_report_is_told_only_if_it_is_the_last_one),
         cmocka_unit_test(a_result_is_the_value_without_a_metric),
         cmocka_unit_test(a_pruned_trial_is_cancelled_and_keeps_the_value_of_the_decision),
         cmocka_unit_test(a_paused_trial_starts_again_as_another_job),

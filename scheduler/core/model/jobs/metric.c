@@ -1,6 +1,6 @@
 /* Metrics of tasks.
  *
- * Invariant: the nth of all points of a metric but the last are multiples of its stride. */
+ * Invariant: no point of a metric but the last is provisional. */
 #include "scheduler/core/model/jobs/metric.h"
 
 #include "graph/base/text.h"
@@ -50,7 +50,7 @@ static struct gw_metric *metric_new(struct gw_job *job, const char *name)
     GW_MUST_PTR(metric);
     GW_MUST_PTR(copy);
     memcpy(copy, name, bytes);
-    *metric = (struct gw_metric){.name = copy, .stride = 1};
+    *metric = (struct gw_metric){.name = copy};
     return metric;
 }
 
@@ -88,50 +88,42 @@ static const struct gw_metric *find(const struct gw_job *job, uint32_t index, co
     return metric;
 }
 
-/* Returns true if the latest point stays only until the next one. */
-static bool is_last_surplus(const struct gw_metric *metric)
+/* The distance of the points that stay, around this one. */
+static uint64_t stride_of(uint64_t nth)
 {
-    const size_t count = metric->points.count;
-    return count && metric->points.items[count - 1].nth % metric->stride != 0;
+    uint64_t stride = 1;
+    if (nth >= GW_METRIC_POINTS_ALL)
+        stride = GW_METRIC_POINTS_ALL / GW_METRIC_POINTS_MORE;
+    for (nth /= GW_METRIC_POINTS_ALL; nth > 1; nth /= 2)
+        stride *= 2;
+    return stride;
 }
 
 void gw_metric_on_report(struct gw_sched *sched, struct gw_job *job, uint32_t index,
                          const struct gw_msg_metric *report)
 {
     uint32_t names;
-    uint64_t value, stride = 1;
+    uint64_t value;
     const struct gw_metric *metric = find(job, index, report->name, &names);
     if (!metric && (names >= GW_METRIC_NAMES_MAX ||
                     (names == 0 && gw_job_rare(job)->metrics.count >= GW_PLACES_RETAINED_MAX)))
         return;
     if (metric && metric->attempt == report->attempt && report->count <= metric->count)
         return; /* the worker repeats it */
-    if (metric) {
-        const bool full = metric->points.count - is_last_surplus(metric) >= GW_METRIC_POINTS_MAX;
-        stride = full ? 2 * metric->stride : metric->stride;
-    }
+    const uint64_t nth = metric ? metric->reports : 0;
     memcpy(&value, &report->value, sizeof value);
     GW_FACT(sched, metric_reported, .at = job, .job = job->id, .index = index, .name = report->name,
             .step = (uint64_t)report->step, .value = value, .wall_ns = report->wall_ns,
             .seq = gw_event_number_next(sched), .attempt = report->attempt, .count = report->count,
-            .nth = metric ? metric->reports : 0, .stride = stride);
-}
-
-/* Drops the points whose nth is not a multiple of the stride. */
-static void thin_out(struct gw_metric *metric)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < metric->points.count; i++)
-        if (metric->points.items[i].nth % metric->stride == 0)
-            metric->points.items[count++] = metric->points.items[i];
-    metric->points.count = count;
+            .nth = nth, .stride = stride_of(nth));
 }
 
 void gw_sched_apply_metric_reported(struct gw_sched *sched,
                                     const struct gw_fact_metric_reported *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
-    struct gw_metric_point point = {fact->seq, fact->wall_ns, (int64_t)fact->step, 0, fact->nth};
+    struct gw_metric_point point = {fact->seq, fact->wall_ns, (int64_t)fact->step,
+                                    0,         fact->nth,     fact->stride ? fact->stride : 1};
     memcpy(&point.value, &fact->value, sizeof point.value);
     struct gw_metric *metric = see(job, fact->index, fact->name, point.step, point.value);
     gw_event_number_used(sched, job, fact->seq);
@@ -140,10 +132,8 @@ void gw_sched_apply_metric_reported(struct gw_sched *sched,
     metric->attempt = fact->attempt;
     metric->count = fact->count;
     metric->reports = fact->nth + 1;
-    if (fact->stride > metric->stride) {
-        metric->stride = fact->stride;
-        thin_out(metric);
-    } else if (is_last_surplus(metric))
+    const size_t count = metric->points.count;
+    if (count && gw_metric_is_provisional(&metric->points.items[count - 1]))
         metric->points.count--;
     GW_MUST(gw_array_push(&metric->points, point));
 }

@@ -1,10 +1,10 @@
 /* Metrics that tasks report: the latest value of each name, and its history.
  *
- * Each report is a durable fact and becomes a point of its metric. A metric has at most
- * GW_METRIC_POINTS_MAX points. If it is full, every second one is dropped, and from then on only
- * every second report stays. Of the others, the latest stays until the next one. The fact says what
- * is dropped, so that a restored core has the same points. A worker may repeat reports
- * (PROTOCOL.md); those that are known are ignored. */
+ * Each report is a durable fact and becomes a point of its metric. The first GW_METRIC_POINTS_ALL
+ * points stay. Of the later ones, GW_METRIC_POINTS_MORE stay for each doubling of their number. The
+ * others are provisional: the latest one stays until the next report. So a point that was not
+ * provisional is never dropped, and a reader who asks again sees it again. A worker may repeat
+ * reports (PROTOCOL.md); those that are known are ignored. */
 #ifndef GW_SCHEDULER_CORE_METRIC_H
 #define GW_SCHEDULER_CORE_METRIC_H
 
@@ -12,13 +12,14 @@
 
 #include <gangway/value.h>
 
-enum { GW_METRIC_POINTS_MAX = 4096 };
+enum { GW_METRIC_POINTS_ALL = 4096, GW_METRIC_POINTS_MORE = 512 }; /* powers of two */
 
 struct gw_metric_point {
     uint64_t seq, wall_ns; /* seq: see event_number.h */
     int64_t step;
     double value;
-    uint64_t nth; /* how many values of the metric the task had reported before */
+    uint64_t nth;    /* how many values of the metric the task had reported before */
+    uint64_t stride; /* the point is provisional unless nth is a multiple of it */
 };
 
 struct gw_metric {
@@ -28,9 +29,14 @@ struct gw_metric {
     struct gw_metric *next;  /* an older metric of the same task */
     uint64_t attempt, count; /* of the latest report: its attempt, and its number in it */
     uint64_t reports;        /* reports so far */
-    uint64_t stride;         /* only points whose nth is a multiple stay, and the latest */
     GW_ARRAY(struct gw_metric_point) points;
 };
+
+/* gw_metric_is_provisional returns true for a point that the next report replaces. */
+static inline bool gw_metric_is_provisional(const struct gw_metric_point *point)
+{
+    return point->nth % point->stride != 0;
+}
 
 /* gw_metric_first returns the metrics of a task, the last reported first, or NULL. */
 const struct gw_metric *gw_metric_first(const struct gw_job *job, uint32_t row);
