@@ -3,13 +3,13 @@
  * connection. */
 #include "client/submit/submission.h"
 
-#include "client/deploy/env.h"
 #include "client/link/session.h"
 #include "client/services/printer.h"
 #include "client/submit/file_upload.h"
 #include "client/submit/large_args.h"
 #include "client/submit/reconnect.h"
 #include "graph/base/clock.h"
+#include "graph/model/inherited_env.h"
 #include "graph/model/options.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/frame.h"
@@ -193,7 +193,7 @@ static int encode_strings(const char *const *strings, bool own, struct gw_buffer
     if (!retained)
         return GW_ENOMEM;
     for (size_t i = 0; i < all; i++)
-        if (!own || gw_env_goes_along(strings[i]))
+        if (!own || gw_inherited_env_has(strings[i]))
             retained[count++] = strings[i];
     int rc = gw_codec_encode_texts(retained, count, buffer);
     free(retained);

@@ -7,8 +7,8 @@
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/selector.h"
 #include "client/cli/lib/synonym.h"
-#include "client/deploy/env.h"
 #include "graph/base/text.h"
+#include "graph/model/inherited_env.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -602,7 +602,7 @@ int gw_launch_options_env(const struct gw_launch_options *options, const char **
     if (!made)
         return GW_ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        bool stays = gw_env_goes_along(environ[i]);
+        bool stays = gw_inherited_env_has(environ[i]);
         for (size_t k = 0; k < options->env.count; k++) {
             size_t length = strcspn(options->env.items[k], "=") + 1;
             stays = stays && strncmp(environ[i], options->env.items[k], length) != 0;

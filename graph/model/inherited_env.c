@@ -2,7 +2,7 @@
  * variable that the user has set. Therefore variables that describe this process must not be
  * inherited, whether another launcher or Gangway itself has set them. Otherwise each rank of a gang
  * would take itself for the same rank. */
-#include "client/deploy/env.h"
+#include "graph/model/inherited_env.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static bool has(const char *const *names, const char *entry)
     return false;
 }
 
-bool gw_env_goes_along(const char *entry)
+bool gw_inherited_env_has(const char *entry)
 {
     if (has(of_this_process, entry))
         return false;
