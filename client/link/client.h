@@ -80,6 +80,9 @@ struct gw_client {
     pthread_t task_thread;
     bool inlined;                  /* GANGWAY_INLINE=1: tasks run in this process */
     struct gw_actor_batch *unsent; /* list of actors with calls that are not sent yet */
+    uint64_t actor_slots;          /* slots of the actors that this client has made and not freed */
+    int64_t slots_known;           /* slots of the cluster when the client asked; 0: not asked */
+    bool full_told;                /* the program was warned that its actors hold all slots */
     pthread_cond_t answered;       /* signals that an awaited answer has arrived */
     uint32_t plain_life;           /* 1 + the connection on which a plain call was accepted, or 0 */
     struct gw_actor_instance *inline_on; /* actor whose call runs in this process */

@@ -11,14 +11,17 @@
 #include "client/results/deferred_accept.h"
 #include "client/submit/large_args.h"
 #include "client/submit/submit.h"
+#include "graph/base/log.h"
 #include "graph/base/options_read.h"
 #include "graph/wire/codec.h"
 #include "worker/runner/actor.h"
 
+#include <gangway/gangway.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct gw_actor {
+    uint32_t slots;                    /* that it holds in the cluster; 0: found, not made */
     struct gw_actor_batch calls;       /* calls.client is referenced */
     struct gw_actor_instance instance; /* the actor's state, with GANGWAY_INLINE=1 */
     struct gw_error dead; /* GANGWAY_INLINE=1: why the actor could not be made or was ended */
@@ -133,6 +136,35 @@ static int submit(struct gw_client *client, struct gw_graph_rows *rows,
     return 0;
 }
 
+/* Warns once if the actors of this client hold all slots of the cluster: other tasks wait for ever,
+ * and a program that waits for such a task prints nothing. */
+static void count_slots(struct gw_actor *actor, uint32_t slots)
+{
+    struct gw_client *client = actor->calls.client;
+    struct gw_value *status;
+    pthread_mutex_lock(&client->lock);
+    actor->slots = slots;
+    client->actor_slots += slots;
+    const bool maybe = !client->full_told && client->actor_slots >= (uint64_t)client->slots_known;
+    pthread_mutex_unlock(&client->lock);
+    if (!maybe || gw_client_query(client, "status", NULL, &status, NULL) < 0)
+        return;
+    pthread_mutex_lock(&client->lock);
+    (void)gw_value_get_i64(gw_value_find(status, "slots"), &client->slots_known, NULL);
+    const int64_t all = client->slots_known;
+    const bool full = all > 0 && client->actor_slots >= (uint64_t)all && !client->full_told;
+    client->full_told = client->full_told || full;
+    pthread_mutex_unlock(&client->lock);
+    gw_value_unref(status);
+    if (full)
+        gw_log_plain(
+            GW_LOG_WARN, "warning: ",
+            "the actors of this program hold all slots of the cluster (%lld): other tasks "
+            "wait until an actor ends. A larger cluster (`gangway up --slots N`, or .slots "
+            "in gw_client_options) runs them",
+            (long long)all);
+}
+
 int gw_actor_new_call(struct gw_client *client, const struct gw_function *function,
                       const struct gw_actor_options *given, struct gw_value **values, size_t count,
                       struct gw_actor **out, struct gw_error *error)
@@ -145,6 +177,7 @@ int gw_actor_new_call(struct gw_client *client, const struct gw_function *functi
     int read_rc = GW_OPTIONS_READ(&read, given, gw_actor_options, error);
     (void)gw_graph_call(graph, function, options->task, values, count);
     int rc = read_rc < 0 ? read_rc : gw_graph_rows_seal(graph, &rows, error);
+    const uint32_t slots = rc == 0 ? rows.specs[0].options.slots : 0;
     if (rc == 0 && (rows.specs[0].options.ranks > 0 || options->restarts > UINT8_MAX))
         rc = gw_error_set(error, GW_EINVAL,
                           "an actor is one process (`ranks` must be 0), with at most 255 restarts");
@@ -158,6 +191,8 @@ int gw_actor_new_call(struct gw_client *client, const struct gw_function *functi
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0 && client->inlined)
         rc = new_inline(actor, &rows, error);
+    if (rc == 0 && !client->inlined)
+        count_slots(actor, slots ? slots : 1);
     gw_graph_free(graph);
     if (rc == 0)
         *out = actor;
@@ -229,6 +264,7 @@ void gw_actor_free(struct gw_actor *actor)
         return;
     struct gw_client *client = actor->calls.client;
     pthread_mutex_lock(&client->lock);
+    client->actor_slots -= actor->slots;
     gw_actor_batch_flush(client); /* sends the calls of all actors, so that this actor is in no list
                                      of waiting calls */
     bool down = client->closed || client->down.code || !client->io;

@@ -182,9 +182,18 @@ int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *
 /* -- Specs ---------------------------------------------------------------------------------------
  */
 
-/* Encodes a NULL-terminated list of strings. If `own` is true, `strings` is the environment of this
- * process, and only the variables that tasks may inherit are encoded. */
-static int encode_strings(const char *const *strings, bool own, struct gw_buffer *buffer)
+/* Returns true if the client's tasks inherit a variable of this process. An address in the
+ * environment is not that of a private cluster; workers tell its tasks the right one. */
+static bool is_inherited(const struct gw_client *client, const char *entry)
+{
+    const bool other = client->cluster && strncmp(entry, "GANGWAY_ADDRESS=", 16) == 0;
+    return !other && gw_inherited_env_has(entry);
+}
+
+/* Encodes a NULL-terminated list of strings. If `own` is not NULL, `strings` is the environment of
+ * this process, and only the variables that tasks of this client inherit are encoded. */
+static int encode_strings(const char *const *strings, const struct gw_client *own,
+                          struct gw_buffer *buffer)
 {
     size_t all = 0, count = 0;
     while (strings && strings[all])
@@ -193,7 +202,7 @@ static int encode_strings(const char *const *strings, bool own, struct gw_buffer
     if (!retained)
         return GW_ENOMEM;
     for (size_t i = 0; i < all; i++)
-        if (!own || gw_inherited_env_has(strings[i]))
+        if (!own || is_inherited(own, strings[i]))
             retained[count++] = strings[i];
     int rc = gw_codec_encode_texts(retained, count, buffer);
     free(retained);
@@ -325,12 +334,13 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
         rc = ship(submission->client, spec, files, error);
     if (rc < 0)
         return rc;
-    rc = encode_strings(spec->argv, false, &argv_bytes);
+    rc = encode_strings(spec->argv, NULL, &argv_bytes);
     if (rc == 0 && spec->epilog)
-        rc = encode_strings(spec->epilog, false, &epilog_bytes);
+        rc = encode_strings(spec->epilog, NULL, &epilog_bytes);
     if (rc == 0)
-        rc = spec->env || own->size == 0 ? encode_strings(env, !spec->env, &env_bytes)
-                                         : gw_buffer_append(&env_bytes, own->data, own->size);
+        rc = spec->env || own->size == 0
+                 ? encode_strings(env, spec->env ? NULL : submission->client, &env_bytes)
+                 : gw_buffer_append(&env_bytes, own->data, own->size);
     if (rc == 0) {
         struct gw_message message = {
             .type = GW_MESSAGE_spec,

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Actors: in a private cluster, on one and two workers, inline, and held by several programs."""
+import json
 import os
 import time
 import unittest
@@ -25,6 +26,17 @@ class Actors(e2e.Case):
 
     def test_actor_calls_run_in_order_inside_the_client_process(self):
         self.check("order", env={"GANGWAY_INLINE": "1"})
+
+    def test_program_is_told_that_its_actor_holds_the_only_slot(self):
+        self.up("--slots", "1")
+        done = self.run_program(ACTORS, "order")
+        self.assertEqual(done.stderr.count("hold all slots of the cluster (1)"), 1, done.stderr)
+
+    def test_command_in_a_private_cluster_uses_this_cluster(self):
+        jobs = self.gangway("submit", "--", e2e.BINARY, "jobs", "--json").stdout
+        self.assertEqual([job["id"] for job in json.loads(jobs)], [1])
+        refused = self.gangway("submit", "--", e2e.BINARY, "submit", "-d", "--", "true", rc=None)
+        self.assertIn("cannot outlive this private cluster", refused.stderr)
 
     def test_actor_works_on_two_workers(self):
         self.up("--slots", "4", "--workers", "2")

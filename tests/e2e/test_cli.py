@@ -86,6 +86,7 @@ class CommandLine(e2e.Case):
 
     def test_rank_variables_of_an_outer_launcher_are_replaced(self):
         """The outer launcher is another tool, or a gang that dispatches gangs."""
+        self.up("--slots", "3")
         show = 'echo "$RANK of $WORLD_SIZE, $GANGWAY_RANK, $LOCAL_RANK at $MASTER_PORT"'
         wanted = ["[0] 0 of 2, 0, 0", "[1] 1 of 2, 1, 1"]
         for outer in ([], [e2e.BINARY, "dispatch", "-n", "1", "--"]):

@@ -265,6 +265,7 @@ static void new_core(struct gw_host *host)
         .machine = read_machine(machine, sizeof machine),
         .address = host->peers_address,
         .interface = host->options.interface,
+        .private_socket = host->options.private_cluster ? host->scheduler_path : NULL,
         .log_dir = host->log_dir,
         .checkpoint_dir = host->checkpoint_dir,
         .binary_dir = *host->binary_dir ? host->binary_dir : NULL,

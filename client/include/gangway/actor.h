@@ -19,7 +19,9 @@
  *     gw_actor_call(actor, &future, &error, counter_add, NULL, gw_i64(2));
  *
  * The task that makes an actor is placed like any other task. The slots, memory, GPUs and
- * resources of its options belong to the actor until it ends. Calls need no further resources. They
+ * resources of its options belong to the actor until it ends, so an actor on the only slot of a
+ * cluster keeps all other tasks waiting. gw_actor_new prints a warning (log.h) if the actors of a
+ * client hold all slots. Calls need no further resources. They
  * run in the actor's process, one at a time. The calls of one client run in the order in which the
  * client made them; each call waits until its arguments are available. A call that is retried,
  * because of a lost input or its `retries`, runs after calls that were made later. The futures of

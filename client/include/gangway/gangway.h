@@ -93,7 +93,9 @@ struct gw_client_options {
     size_t struct_size;  /* see options.h */
     const char *address; /* address of a cluster ("unix:/path"). NULL: $GANGWAY_ADDRESS, or the
                             cluster that runs this command ($GANGWAY_IDENTITY), or this user's
-                            running cluster, or else a new private cluster */
+                            running cluster, or else a new private cluster. In tasks of a private
+                            cluster, $GANGWAY_ADDRESS is that cluster. Functions use
+                            gw_task_client. */
     const char *name;    /* name of this session in listings; NULL: the program's name */
     uint32_t slots; /* slots of a private cluster; 0: the number of cores. The cluster adds slots if
                        a task or gang needs more */
@@ -175,7 +177,7 @@ struct gw_submit_options {
     size_t struct_size; /* see options.h */
     const char *name; /* name of the job, one line of UTF-8 of at most 255 bytes; NULL: the name of
                          the first target or function */
-    bool detached;    /* the job goes on when this client ends */
+    bool detached;    /* the job goes on when this client ends; GW_ENOTSUP in a private cluster */
     const uint64_t *after; /* job numbers: no task starts before all these jobs have ended */
     size_t after_count;
     bool after_any; /* true: start the job even if one of the jobs in `after` failed; false: the

@@ -294,6 +294,17 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
     return 0;
 }
 
+static int check_detached(const struct gw_sched *sched, uint32_t flags, struct gw_error *error)
+{
+    if (!(flags & GW_SUBMIT_DETACHED))
+        return 0;
+    if (sched->options.is_private)
+        return gw_error_set(error, GW_ENOTSUP,
+                            "a detached job cannot outlive this private cluster, which ends with "
+                            "its program: start a cluster by `gangway up`");
+    return *sched->no_room ? gw_error_set(error, GW_EIO, "%s", sched->no_room) : 0;
+}
+
 int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,
                       const struct gw_message *message)
 {
@@ -308,9 +319,7 @@ int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,
         return GW_EPROTO;
     if (sched->shutting_down)
         gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down and takes no more jobs");
-    else if ((range->flags & GW_SUBMIT_DETACHED) && *sched->no_room)
-        gw_error_set(&error, GW_EIO, "%s", sched->no_room);
-    else
+    else if (check_detached(sched, range->flags, &error) == 0)
         (void)add_range(sched, job, message, &error);
     if (error.code < 0)
         refuse_job(sched, job, true, &error);
@@ -355,12 +364,9 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
     }
     if (sched->shutting_down)
         gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down and takes no more jobs");
-    else if ((submit->flags & GW_SUBMIT_DETACHED) && *sched->no_room)
-        gw_error_set(&error, GW_EIO, "%s", sched->no_room);
-    else if (submit->flags & GW_SUBMIT_DETACHED)
-        (void)submit_detached(sched, job, message, &error);
-    else
-        (void)submit_attached(sched, job, submit, &error);
+    else if (check_detached(sched, submit->flags, &error) == 0)
+        (void)(submit->flags & GW_SUBMIT_DETACHED ? submit_detached(sched, job, message, &error)
+                                                  : submit_attached(sched, job, submit, &error));
     if (error.code < 0)
         refuse_job(sched, job, last, &error);
     return 0;

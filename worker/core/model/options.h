@@ -46,6 +46,8 @@ struct gw_node_options {
     const char *machine; /* unique identity of this host's kernel; NULL: unknown */
     const char *address; /* address of the socket for other workers */
     const char *interface; /* network interface that reaches other hosts; NULL: unknown */
+    const char
+        *private_socket; /* socket of the scheduler of a private cluster; NULL: a shared one */
     const char *log_dir; /* folder of output files: <job>/<index>.<attempt>[.<rank>].out and .err */
     const char *resources;      /* named resources of this worker, "name=amount,..."; NULL: none */
     const char *checkpoint_dir; /* a task's checkpoint folder is <job>/<index> below it */

@@ -150,8 +150,12 @@ static void add_share(struct added *added, const struct gw_node_spec *spec, cons
             added->core->options.gpus[gpus[0]].memory_bytes / 1000 * spec->message.gpu_fraction);
 }
 
-static void add_folders(struct added *added)
+/* Processes of tasks find a private cluster by its address: it is not at the user's default path.
+ */
+static void add_places(struct added *added)
 {
+    if (added->core->options.private_socket)
+        add(added, "GANGWAY_ADDRESS=unix:%s", added->core->options.private_socket);
     add(added, "GANGWAY_LOG_DIR=%s", added->core->options.log_dir);
     add(added, "GANGWAY_CHECKPOINTS=%s", added->core->options.checkpoint_dir);
     if (added->core->options.binary_dir)
@@ -194,7 +198,7 @@ struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct g
     char ids[TEXT_MAX] = "";
     append_gpus(core, pool->gpus, pool->gpu_count, ids);
     add_threads(&added, pool->like->slots);
-    add_folders(&added);
+    add_places(&added);
     add(&added, "GANGWAY_RUNNER_FD=3");
     snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
     add(&added, "%s", gpus);
@@ -392,7 +396,7 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     add(&added, "GANGWAY_CHECKPOINT_DIR=%s", gw_environment_checkpoints(core, run));
     add(&added, "PYTHONUNBUFFERED=1");
     add_threads(&added, run->spec->slots);
-    add_folders(&added);
+    add_places(&added);
     add_gpus(&added, run);
     add_share(&added, run->spec, run->gpus, run->gpu_count);
     if (run->gang)

@@ -141,6 +141,28 @@ static int from_task(struct gw_task *task)
 }
 GW_TASK(from_task);
 
+/* (name of an actor): calls the actor by a client of its own. */
+static int from_client(struct gw_task *task)
+{
+    const char *name;
+    struct gw_client *other;
+    struct gw_actor *actor;
+    struct gw_error *own = gw_task_error(task);
+    if (gw_task_arg_str(task, 0, &name) < 0)
+        return GW_EINVAL;
+    int rc = gw_client_open(NULL, &other, own);
+    if (rc < 0)
+        return rc;
+    rc = gw_actor_find(other, name, 0, &actor, own);
+    if (rc == 0) {
+        rc = gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(7)), NULL, own);
+        gw_actor_free(actor);
+    }
+    gw_client_close(other);
+    return rc;
+}
+GW_TASK(from_client);
+
 /* Creates the actor ./box, and waits until the event ./done is set. */
 static int own_box(struct gw_task *task)
 {
@@ -309,17 +331,23 @@ static void cannot(void)
 
 static void inside(void)
 {
-    struct gw_actor *actor = make(NULL, "");
+    struct gw_actor *actor = make(GW_ACTOR(.name = "inside"), "");
     struct gw_future *future;
     CHECK(gw_submit(client, from_task, NULL,
                     GW_ARGS(gw_i64((int64_t)gw_actor_job(actor)), gw_i64(5)), &future,
                     &error) == 0);
     CHECK(get(future) == 105);
+    struct gw_value *value;
+    CHECK(gw_submit(client, from_client, NULL, GW_ARGS(gw_str("inside")), &future, &error) == 0);
+    CHECK(gw_future_get(future, 0, &value, &error) == 0);
+    gw_value_unref(value);
+    gw_future_release(future);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(0)), &future, &error) == 0);
+    CHECK(get(future) == 112);
     /* A call of an actor must not wait for another call of the same actor. */
     CHECK(gw_actor_call(actor, from_task, NULL,
                         GW_ARGS(gw_i64((int64_t)gw_actor_job(actor)), gw_i64(5)), &future,
                         &error) == 0);
-    struct gw_value *value;
     CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK &&
           strstr(error.text, "would never end"));
     gw_future_release(future);
