@@ -191,6 +191,22 @@ class Durable(e2e.Case):
         self.assertIn("no cluster is running: `gangway up` starts one",
                       self.gangway("jobs", "--connect-timeout", "1h", rc=3).stderr)
 
+    def test_attempt_keeps_its_number_after_a_restart(self):
+        self.up("--slots", "1")
+        self.gangway("dispatch", "-d", "-n", "1", "--max-restarts", "2", "--", "sh", "-c",
+                     "echo restart $GANGWAY_RESTART_COUNT; exec sleep 1000")
+        for restarts in "01":
+            log = self.start(e2e.BINARY, "logs", "-f", "1")
+            log.wait_output(f"restart {restarts}")
+            log.kill()
+            if restarts == "0":
+                self.gangway("down")
+                self.gangway("up", "--slots", "1")
+        self.assertIn("restart 1", self.gangway("logs", "1", "--attempt", "2").stdout)
+        for number, said in (("1", "the output of attempt 1 is gone"),
+                             ("3", "there is no attempt 3: the attempts are 1 to 2")):
+            self.assertIn(said, self.gangway("logs", "1", "--attempt", number, rc=2).stderr)
+
     def wait_up(self):
         """Waits until the scheduler answers, with its worker."""
         deadline = time.monotonic() + e2e.TIMEOUT_S

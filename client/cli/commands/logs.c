@@ -8,6 +8,7 @@
 #include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,6 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
                     uint64_t *attempt, uint32_t *ranks, struct gw_error *error)
 {
     struct gw_value *filter = gw_selector_query(task), *answer;
-    int64_t id = 0;
     bool last = number == UINT32_MAX;
     int rc = gw_client_query(client, "attempts", filter, &answer, error);
     gw_value_unref(filter);
@@ -60,22 +60,29 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
         gw_value_unref(answer);
         return 0; /* the task has no output yet */
     }
-    number = last ? count : number;
-    if (number == 0 || number > count)
-        rc = count
-                 ? gw_error_set(error, GW_ENOENT,
-                                "there is no attempt %u: the attempts are 1 to %u", number, count)
-                 : gw_error_set(
-                       error, GW_ENOENT,
-                       "the task has not started yet, so it has no output: --follow waits for it");
-    else
+    const struct gw_value *found = NULL, *newest = count ? gw_value_at(answer, count - 1) : NULL;
+    const int64_t newest_number = newest ? gw_table_number(newest, "number") : 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (gw_table_number(gw_value_at(answer, i), "number") == number)
+            found = gw_value_at(answer, i);
+    found = last ? newest : found;
+    if (!newest)
+        rc = gw_error_set(
+            error, GW_ENOENT,
+            "the task has not started yet, so it has no output: --follow waits for it");
+    else if (!found && number > 0 && number < newest_number)
+        rc = gw_error_set(error, GW_ENOENT,
+                          "the output of attempt %u is gone: the cluster was restarted since then",
+                          number);
+    else if (!found)
         rc =
-            gw_value_get_i64(gw_value_find(gw_value_at(answer, number - 1), "attempt"), &id, error);
-    int64_t had = rc == 0 ? gw_table_number(gw_value_at(answer, number - 1), "ranks") : 0;
+            gw_error_set(error, GW_ENOENT, "there is no attempt %u: the attempts are 1 to %" PRId64,
+                         number, newest_number);
+    const int64_t had = found ? gw_table_number(found, "ranks") : 0;
     if (had > 0 && had < *ranks)
         *ranks = (uint32_t)had;
+    *attempt = last || !found ? 0 : (uint64_t)gw_table_number(found, "attempt");
     gw_value_unref(answer);
-    *attempt = last ? 0 : (uint64_t)id;
     return rc;
 }
 

@@ -268,7 +268,7 @@ static uint32_t number_of(const struct gw_value *attempts, uint64_t id)
 {
     for (size_t i = 0; i < gw_value_count(attempts); i++)
         if ((uint64_t)gw_table_number(gw_value_at(attempts, i), "attempt") == id)
-            return (uint32_t)i + 1;
+            return (uint32_t)gw_table_number(gw_value_at(attempts, i), "number");
     return 0;
 }
 

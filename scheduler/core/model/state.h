@@ -211,9 +211,9 @@ struct gw_progress {
 struct gw_place {
     uint64_t attempt;
     uint32_t index, rank, worker; /* worker id; 0: in an earlier term, see name */
-    const char *name; /* the name of the worker, if the attempt ran in an earlier term of the
-                         scheduler, otherwise NULL; in the job's arena */
+    const char *name; /* of the worker of an earlier term, in the job's arena; NULL: this term */
     bool unbegun;     /* its gang never started, so listings do not show the attempt */
+    uint16_t number;  /* of the task's attempts: 1, 2, ... */
 };
 
 /* A request that waits for the end of a job or task, or for the answer of a worker. */

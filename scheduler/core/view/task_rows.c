@@ -198,11 +198,12 @@ void gw_task_rows(const struct gw_sched *sched, const struct gw_task_rows *wante
     gw_map_deinit(&last);
 }
 
-static void push_attempt(struct gw_value *list, uint64_t attempt, uint32_t worker, uint32_t ranks)
+static void push_attempt(struct gw_value *list, const struct gw_place *place, uint32_t ranks)
 {
     struct gw_value *dict = gw_dict();
-    gw_dict_put_u64(dict, "attempt", attempt);
-    gw_dict_put_u64(dict, "worker", worker);
+    gw_dict_put_u64(dict, "number", place->number);
+    gw_dict_put_u64(dict, "attempt", place->attempt);
+    gw_dict_put_u64(dict, "worker", place->worker);
     if (ranks)
         gw_dict_put_u64(dict, "ranks", ranks);
     GW_MUST(gw_list_push(list, dict));
@@ -222,7 +223,8 @@ static uint32_t ranks_at(const struct gw_job *job, size_t at)
 }
 
 /* Lists the attempts of a task, the first attempt first. A gang's attempt is one row with the
- * worker of rank 0 and the number of ranks. */
+ * worker of rank 0 and the number of ranks. Attempts before a restart of the scheduler are missing,
+ * except for the last attempt of a task that has ended. */
 struct gw_value *gw_task_rows_attempts(const struct gw_job *job, uint32_t row)
 {
     struct gw_value *list = gw_list();
@@ -232,11 +234,15 @@ struct gw_value *gw_task_rows_attempts(const struct gw_job *job, uint32_t row)
         bool first_rank = place->rank == GW_RANK_NONE || place->rank == 0;
         if (place->unbegun)
             continue;
+        last = place->index == row && first_rank ? place->attempt : last;
         if (place->index == row && first_rank && gw_value_count(list) < GW_ANSWER_TASKS_MAX)
-            push_attempt(list, last = place->attempt, place->worker,
-                         place->rank == 0 ? ranks_at(job, i) : 0);
+            push_attempt(list, place, place->rank == 0 ? ranks_at(job, i) : 0);
     }
     if (job->tasks.attempt[row] && job->tasks.attempt[row] != last)
-        push_attempt(list, job->tasks.attempt[row], job->tasks.worker[row], 0);
+        push_attempt(list,
+                     &(struct gw_place){.attempt = job->tasks.attempt[row],
+                                        .worker = job->tasks.worker[row],
+                                        .number = job->tasks.charges[row].tries},
+                     0);
     return list;
 }

@@ -76,8 +76,11 @@ void gw_sched_adopted_gang(struct gw_sched *sched, struct gw_job *job, uint32_t 
     gang->cause_rank = GW_NO_INDEX;
     for (uint32_t i = 0; i < gang->count; i++) {
         gang->ranks[i].slot = GW_NO_INDEX;
-        GW_MUST(
-            gw_array_push(&job->places, ((struct gw_place){gang->id, index, i, 0, NULL, false})));
+        GW_MUST(gw_array_push(&job->places,
+                              ((struct gw_place){.attempt = gang->id,
+                                                 .index = index,
+                                                 .rank = i,
+                                                 .number = job->tasks.charges[index].tries})));
     }
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
     leave_queue(sched, job, index);

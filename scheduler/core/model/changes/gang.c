@@ -27,6 +27,7 @@ void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t in
     gang->count = gang->live = placed_rank_count;
     gang->id = gw_sched_attempt_next(sched);
     gang->cause_rank = GW_NO_INDEX;
+    tasks->charges[index].tries++;
     for (uint32_t i = 0; i < gang->count; i++) {
         struct gw_worker *worker = placed_ranks[i].worker;
         gang->ranks[i].worker = worker->id;
@@ -41,7 +42,11 @@ void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t in
                                                                  .gpus = placed_ranks[i].gpus});
         (void)gw_sched_object_inputs_fetch(sched, job, index, worker);
         GW_MUST(gw_array_push(&job->places,
-                              ((struct gw_place){gang->id, index, i, worker->id, NULL, false})));
+                              ((struct gw_place){.attempt = gang->id,
+                                                 .index = index,
+                                                 .rank = i,
+                                                 .worker = worker->id,
+                                                 .number = tasks->charges[index].tries})));
     }
     gw_sched_pending_on_placed(sched, job);
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
@@ -54,7 +59,6 @@ void gw_sched_gang_place(struct gw_sched *sched, struct gw_job *job, uint32_t in
     gw_sched_reservation_served(sched, job, index);
     gw_sm_move(&gw_sched_task_sm, &tasks->state[index], GW_TASK_PLACED);
     tasks->attempt[index] = gang->id;
-    tasks->charges[index].tries++;
     gw_sched_event_log_gang(sched, gang);
     gw_sched_checkpoint_tell(sched, gang);
     job->placed++;

@@ -80,4 +80,6 @@ void gw_sched_apply_task_ran(struct gw_sched *sched, const struct gw_fact_task_r
                                 charges->uncharged + charges->preemptions + charges->ports);
     if (charges->tries < tries && !gw_sched_gang_went(job, fact->index).attempt)
         charges->tries = tries;
+    for (; rank > 0; rank--)
+        job->places.items[job->places.count - rank].number = charges->tries;
 }

@@ -204,8 +204,11 @@ uint32_t gw_sched_attempt_begin(struct gw_sched *sched, const struct gw_attempt_
     uint32_t row = options->index;
     if (tasks->attempt[row] && tasks->worker[row])
         GW_MUST(
-            gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE,
-                                                           tasks->worker[row], NULL, false})));
+            gw_array_push(&job->places, ((struct gw_place){.attempt = tasks->attempt[row],
+                                                           .index = row,
+                                                           .rank = GW_RANK_NONE,
+                                                           .worker = tasks->worker[row],
+                                                           .number = tasks->charges[row].tries})));
     uint32_t slot = gw_sched_attempt_add(sched, options);
     tasks->attempt[row] = sched->attempts.items[slot].id;
     tasks->worker[row] = options->worker->id;
