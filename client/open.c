@@ -12,6 +12,7 @@
 #include "client/services/printer.h"
 #include "client/submit/inline.h"
 #include "client/submit/reconnect.h"
+#include "client/submit/stream.h"
 #include "graph/base/clock.h"
 #include "graph/base/options_read.h"
 
@@ -306,6 +307,8 @@ void gw_client_close(struct gw_client *client)
 {
     if (!client || client->task) /* the task owns this client */
         return;
+    if (client->started)
+        gw_stream_warn(client);
     if (client->started && !client->cluster)
         end_jobs(client);
     gw_open_undo(client);

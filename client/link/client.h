@@ -80,6 +80,8 @@ struct gw_client {
     pthread_t task_thread;
     bool inlined;                  /* GANGWAY_INLINE=1: tasks run in this process */
     struct gw_actor_batch *unsent; /* list of actors with calls that are not sent yet */
+    uint64_t closed_streams[8];    /* the jobs of the streams that were closed last, as a ring */
+    uint32_t closed_count;         /* streams that were closed */
     uint64_t actor_slots;          /* slots of the actors that this client has made and not freed */
     int64_t slots_known;           /* slots of the cluster when the client asked; 0: not asked */
     bool full_told;                /* the program was warned that its actors hold all slots */

@@ -3,16 +3,20 @@
  * The rows of an added graph follow the rows of the graphs before it. The futures of each graph are
  * one group, which is one of the stream's `parts`. The request of the stream stays registered until
  * the stream is closed, because the scheduler may refuse the job at any time. */
+#include "client/submit/stream.h"
 #include "client/results/future_group.h"
 #include "client/results/parts.h"
 #include "client/submit/inline.h"
 #include "client/submit/submission.h"
 #include "client/submit/targets.h"
+#include "graph/base/log.h"
 #include "graph/base/options_read.h"
 #include "graph/model/spec.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { STREAMS = sizeof((struct gw_client *)NULL)->closed_streams / sizeof(uint64_t) };
 
 struct gw_stream {
     struct gw_client *client; /* `parts` references the client */
@@ -322,6 +326,27 @@ int gw_stream_add(struct gw_stream *stream, struct gw_graph *graph, const gw_nod
     return rc;
 }
 
+static void remember(struct gw_stream *stream)
+{
+    struct gw_client *client = stream->client;
+    pthread_mutex_lock(&client->lock);
+    client->closed_streams[client->closed_count++ % STREAMS] = stream->parts->job;
+    pthread_mutex_unlock(&client->lock);
+}
+
+void gw_stream_warn(struct gw_client *client)
+{
+    const uint32_t count = client->closed_count < STREAMS ? client->closed_count : STREAMS;
+    for (uint32_t i = 0; i < count; i++) {
+        int exit_code;
+        if (gw_job_wait(client, client->closed_streams[i], 0, &exit_code, NULL) == GW_ETIMEDOUT)
+            gw_log_plain(GW_LOG_WARN, "warning: ",
+                         "gw_client_close cancels unfinished tasks of the stream (job %llu): wait "
+                         "for its futures, or call gw_job_wait, before you close the client",
+                         (unsigned long long)client->closed_streams[i]);
+    }
+}
+
 int gw_stream_close(struct gw_stream *stream, struct gw_error *error)
 {
     int rc = 0;
@@ -330,6 +355,8 @@ int gw_stream_close(struct gw_stream *stream, struct gw_error *error)
     if (!stream->client->inlined) {
         if (stream->specs.count > 0)
             rc = gw_submission_finish(&stream->submission, error);
+        if (stream->parts->job)
+            remember(stream);
         gw_submission_close(&stream->submission);
     }
     if (stream->error.code < 0)

@@ -71,6 +71,11 @@ class Ranges(e2e.Case):
                 self.assertLess(client, 65536, said)
 
 
+    def test_client_that_closes_before_its_stream_has_ended_warns(self):
+        said = self.run_program(RANGES, "left_behind", self.fifo()).stderr
+        self.assertIn("gw_client_close cancels unfinished tasks of the stream (job 1)", said)
+
+
 class Array(e2e.Case):
     def test_array_runs_each_number_once(self):
         self.up("--slots", "2")

@@ -48,8 +48,9 @@ GW_API uint64_t gw_stream_job(const struct gw_stream *stream);
 GW_API uint32_t gw_stream_count(const struct gw_stream *stream);
 
 /* gw_stream_close ends the stream. It blocks until the scheduler has accepted all graphs, not until
- * their tasks have ended. It frees the stream, even if it fails, and accepts NULL. The futures stay
- * valid. */
+ * their tasks have ended: wait for them (gw_future_get, or gw_job_wait with gw_stream_job) before
+ * gw_client_close, which cancels unfinished tasks and logs a warning (log.h). gw_stream_close frees
+ * the stream, even if it fails, and accepts NULL. The futures stay valid. */
 GW_API int gw_stream_close(struct gw_stream *stream, struct gw_error *error);
 
 #ifdef __cplusplus

@@ -494,6 +494,18 @@ static void map_refs(void)
     gw_graph_free(refs.graph);
 }
 
+/* Leaves a stream without futures behind, one task of which waits for a fifo. */
+static void left_behind(const char *fifo)
+{
+    struct gw_stream *stream;
+    struct gw_graph *graph = gw_graph_new();
+    (void)gw_call(graph, block_at, NULL, gw_i64(0), gw_str(fifo));
+    CHECK(gw_stream_open(client, NULL, &stream, &error) == 0);
+    CHECK(gw_stream_add(stream, graph, NULL, 0, NULL, &error) == 0);
+    CHECK(gw_stream_close(stream, &error) == 0);
+    gw_graph_free(graph);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -517,6 +529,8 @@ int main(int argc, char **argv)
         sessions(with);
     else if (strcmp(what, "cancelled") == 0)
         cancelled(with);
+    else if (strcmp(what, "left_behind") == 0)
+        left_behind(with);
     else if (strcmp(what, "forked") == 0)
         forked(with);
     else if (strcmp(what, "map") == 0)
