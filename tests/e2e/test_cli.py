@@ -84,6 +84,12 @@ class CommandLine(e2e.Case):
         done = self.gangway("submit", "-e", "GANGWAY_TOKEN=given", *show, env=secret)
         self.assertEqual(done.stdout, "kept,given,\n")
 
+    def test_retry_of_an_attached_job_says_that_it_was_not_detached(self):
+        self.up("--slots", "1")
+        self.gangway("submit", "--", "false", rc=1)
+        said = self.gangway("retry", "1", rc=2).stderr
+        self.assertIn("it was not detached (-d), so it has lost its inputs", said)
+
     def test_rank_variables_of_an_outer_launcher_are_replaced(self):
         """The outer launcher is another tool, or a gang that dispatches gangs."""
         self.up("--slots", "3")

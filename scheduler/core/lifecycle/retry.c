@@ -16,13 +16,18 @@ static bool ended_badly(const struct gw_job *job, uint32_t row)
     return job->tasks.state[row] == GW_TASK_FAILED || job->tasks.state[row] == GW_TASK_CANCELLED;
 }
 
+static int inputs_gone(const struct gw_job *job, struct gw_error *error)
+{
+    return gw_error_set(error, GW_ENOENT, "job %llu cannot be retried: %s; submit it as a new job",
+                        (unsigned long long)job->id,
+                        job->detached ? "it has ended, and its inputs are no longer stored"
+                                      : "it was not detached (-d), so it has lost its inputs");
+}
+
 static int check_job(const struct gw_job *job, struct gw_error *error)
 {
     if (job->compacted)
-        return gw_error_set(error, GW_ENOENT,
-                            "job %llu cannot be retried: it has ended, and its inputs are no "
-                            "longer stored; submit it as a new job",
-                            (unsigned long long)job->id);
+        return inputs_gone(job, error);
     if (job->actor)
         return gw_error_set(error, GW_EINVAL,
                             "job %llu is an actor and cannot be retried: make a new actor",
@@ -36,10 +41,7 @@ static int check_row(const struct gw_job *job, uint32_t row, struct gw_error *er
     if (rc < 0)
         return rc;
     if ((job->tasks.flags[row] & GW_TASK_CLOSED) && !job->detached)
-        return gw_error_set(error, GW_ENOENT,
-                            "job %llu cannot be retried: it has ended, and its inputs are no "
-                            "longer stored; submit it as a new job",
-                            (unsigned long long)job->id);
+        return inputs_gone(job, error);
     if (!ended_badly(job, row) && !(job->tasks.flags[row] & GW_TASK_TOLD_FAILED) &&
         !gw_sched_share_failed(job, row))
         return gw_error_set(error, GW_EINVAL,
