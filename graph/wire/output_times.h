@@ -32,7 +32,7 @@ struct gw_output_times {
 void gw_output_times_add(struct gw_output_times *times, const char *path, uint64_t bytes,
                          uint64_t at_ns);
 
-/* What is known about the output from an offset on. */
+/* The known times of the output from an offset on. */
 struct gw_output_times_found {
     bool known;     /* the output has times */
     uint64_t at_ns; /* when the byte at the offset was written, at the latest; 0: not known yet */

@@ -1,5 +1,5 @@
-/* What the processes of commands write: lines of reports, and lines of output with metrics. No
- * report of a sanitizer, what is accepted keeps its limits, and what is refused has a text. The
+/* Lines of reports, and lines of output with metrics, as processes of commands write them: no
+ * report of a sanitizer, each accepted report keeps its limits, and each refusal has a text. The
  * first byte chooses. */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 /* Spaces of a search, from texts or from values that came from anywhere: no report of a sanitizer,
- * what is refused has a text and adds nothing, and what is accepted can be searched. The first byte
+ * each refusal has a text and adds nothing, and each accepted space can be searched. The first byte
  * chooses: lines of text (`=` begins a derived parameter, `<` a constraint), or one value. */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,6 @@
-/* Token files and texts of tokens that came from anywhere: no report of a sanitizer, what is
- * accepted is whole, and what is refused has a text. The first byte chooses: a file or a text. */
+/* Token files and texts of tokens that came from anywhere: no report of a sanitizer,
+ * each accepted token is whole, and each refusal has a text. The first byte chooses: a file or a
+ * text. */
 #include "tests/fuzz/fuzz.h"
 
 #include "graph/wire/token_file.h"
