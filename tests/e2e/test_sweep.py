@@ -142,6 +142,19 @@ class Commands(e2e.Case):
         self.assertIn("kept: 2 of 2", self.gangway("sweep", "show", "last").stdout)
         self.assertIn("--name \"last\"", self.sweep("--name", "last", rc=2).stderr)
 
+    def test_limits_of_failures_and_time_end_running_trials_too(self):
+        self.up("--slots", "4")
+        hold = self.fifo("hold")
+        words = ("sweep", "--param", "x=1,2,3,4,5,6", "--minimize", "loss")
+        trial = ("--", "sh", "-c", f"{e2e.BINARY} report loss={{x}}; [ {{x}} = 2 ] || cat {hold}; "
+                 "exit 1")
+        for name, limit in (("f", ("--max-failures", "1")), ("t", ("--time-budget", "1"))):
+            self.gangway(*words, "--name", name, *limit, *trial, rc=1, timeout_s=60)
+            self.assert_idle()
+            starts = [trial["starts"] for trial in self.show(name)["trials"]]
+            self.gangway("sweep", "resume", name, rc=1, timeout_s=60)
+            self.assertEqual([trial["starts"] for trial in self.show(name)["trials"]], starts)
+
     def test_extension_that_adds_nothing_says_so(self):
         self.up("--slots", "2")
         words = ("sweep", "--minimize", "loss", "--param")

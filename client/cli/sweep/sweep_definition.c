@@ -62,11 +62,12 @@ static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS
          "number of trials (needed unless another option\n"
          "ends the sweep, or it is a grid)"},
         {"time-budget", 0, GW_OPTION_DURATION, &d->time_budget_ns, "TIME",
-         "start no trial after this time"},
+         "end the sweep and its trials after this time"},
         {"target", 0, GW_OPTION_TEXT, &d->target, "VALUE", "stop when a trial reaches it"},
         {"patience", 0, GW_OPTION_COUNT, &d->patience, "N",
          "stop if the last N trials were no better"},
-        {"max-failures", 0, GW_OPTION_COUNT, &d->failures, "N", "stop when N trials have failed"},
+        {"max-failures", 0, GW_OPTION_COUNT, &d->failures, "N",
+         "end the sweep and its trials when N have failed"},
         {"asha", 0, GW_OPTION_TEXT, &d->asha, "eta=4,...",
          "stop bad trials early: eta=4,grace=1,max=STEPS;\n"
          "with `promote`, pause them and continue the best"},

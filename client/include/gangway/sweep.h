@@ -12,6 +12,8 @@
  *                  GW_SWEEP_OPTIONS(.name = "petnames", .metric = "loss",
  *                                   .function = GW_FUNCTION(train)),
  *                  &sweep, &error);
+ *     signal(SIGINT, on_sigint);                   calls gw_sweep_stop(sweep), so that Ctrl-C
+ *                                                  leaves no trial running
  *     gw_sweep_run(sweep, client, &error);
  *     gw_sweep_best(sweep, &best, &error);
  *
@@ -19,7 +21,9 @@
  * are in the annotations of the job, its reports and its end in the journal of the scheduler. A
  * program that makes the same sweep again (space, options and name) continues it: trials that have
  * ended are not run again, and running ones are watched to their end. So the program, a worker or
- * the scheduler may be killed at any time.
+ * the scheduler may be killed at any time. The function is not compared: if it has changed, give
+ * the sweep another name, or remove it (`gangway sweep rm NAME`), or the old results remain. With
+ * GANGWAY_LOG=info, a line says that a sweep continues.
  *
  * One thread uses a sweep at a time, except for gw_sweep_stop. */
 #ifndef GANGWAY_SWEEP_H
@@ -109,7 +113,8 @@ GW_API void gw_sweep_free(struct gw_sweep *sweep);
  * stop`. GW_ECLOSED: the connection has ended; the caller may open another client and call
  * gw_sweep_run again with the same sweep. GW_ENOTSUP: `mlflow` is set, and libgangway-mlflow.so
  * cannot be loaded. Unless it returns 0, GW_ECLOSED or GW_EEXIST, the trials that still run are
- * cancelled.
+ * cancelled. They are cancelled too when the time limit of the search has passed or its limit of
+ * failures is reached; gw_sweep_run then returns 0.
  *
  * gw_sweep_load asks the cluster for the trials of the sweep, runs none, and does not wait.
  * GW_ENOENT: the cluster remembers no trial of this name; GW_EMISMATCH, GW_ELOST: as above.

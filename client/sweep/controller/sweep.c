@@ -7,6 +7,7 @@
 
 #include "client/sweep/controller/sweep_events.h"
 #include "client/sweep/controller/trial_record.h"
+#include "client/sweep/search/state.h"
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/base/options_read.h"
@@ -274,16 +275,20 @@ static bool has_room(const struct gw_sweep *sweep)
                          (sweep->used_gpus == 0 || sweep->used_gpus < fills * sweep->gpus));
 }
 
+static uint64_t elapsed_ns(const struct gw_sweep *sweep)
+{
+    return sweep->began_wall_ns ? gw_clock_wall_ns() - sweep->began_wall_ns : 0;
+}
+
 /* Starts trials while there is room. *over becomes true when the search starts no more. */
 static int start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *error)
 {
     while (sweep->pending || has_room(sweep)) {
         if (!sweep->pending) {
-            const uint64_t now_ns = gw_clock_wall_ns();
             if (!sweep->began_wall_ns)
-                sweep->began_wall_ns = now_ns;
-            const int rc = gw_sweep_state_start(&sweep->state, now_ns - sweep->began_wall_ns,
-                                                &sweep->pending, error);
+                sweep->began_wall_ns = gw_clock_wall_ns();
+            const int rc =
+                gw_sweep_state_start(&sweep->state, elapsed_ns(sweep), &sweep->pending, error);
             *over = rc == GW_ENOENT;
             if (rc == GW_EAGAIN || *over)
                 return 0;
@@ -390,9 +395,21 @@ static int wait_for_events(struct gw_sweep *sweep, struct gw_error *error)
                                                  : gw_error_set(error, rc, "%s", gw_error_text(rc));
 }
 
+static void cancel_live(struct gw_sweep *sweep)
+{
+    struct gw_sweep_state_trial **trial;
+    GW_ARRAY_EACH (&sweep->state.live, trial)
+        if ((*trial)->shown.job)
+            (void)gw_job_cancel(sweep->client, (*trial)->shown.job, false, NULL);
+    if (sweep->pending) { /* it was never submitted, so it has no end */
+        gw_sweep_state_withdraw(&sweep->state, sweep->pending);
+        sweep->pending = NULL;
+    }
+}
+
 static int run(struct gw_sweep *sweep, struct gw_error *error)
 {
-    bool over = false, changed = false;
+    bool over = false, changed = false, cut = false;
     for (;;) {
         int rc = read_events(sweep, &changed, error);
         if (rc == 0)
@@ -412,7 +429,11 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
                     ? ": use `gangway report`, or print it and give --metric NAME"
                     : "");
         const uint32_t starts = sweep->state.starts;
-        rc = start_trials(sweep, &over, error);
+        if (!cut && gw_search_is_cut(sweep->state.search, elapsed_ns(sweep), 0)) {
+            cancel_live(sweep);
+            over = cut = true;
+        }
+        rc = cut ? 0 : start_trials(sweep, &over, error);
         if (rc < 0)
             return rc;
         changed |= starts != sweep->state.starts;
@@ -461,10 +482,21 @@ static int watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial, str
     return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
 }
 
-/* Makes the state again. Trials that were cancelled when the sweep was stopped start again. */
+/* Makes the state again. Trials that were cancelled when the sweep was stopped start again, unless
+ * a limit has ended the sweep. */
 static int load(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
 {
     int rc = gw_sweep_load_state(sweep, client, error);
+    uint32_t cancelled = 0;
+    struct gw_sweep_state_trial **trial;
+    GW_ARRAY_EACH (&sweep->state.trials, trial)
+        cancelled += (*trial)->cancelled;
+    if (rc < 0 || gw_search_is_cut(sweep->state.search, elapsed_ns(sweep), cancelled))
+        return rc;
+    if (gw_sweep_count(sweep))
+        gw_log_plain(GW_LOG_INFO,
+                     "gangway: ", "the sweep %s continues: trials that have ended do not run again",
+                     sweep->options.name);
     for (uint32_t i = 0; rc == 0 && i < gw_sweep_count(sweep); i++)
         rc = gw_sweep_state_reopen(&sweep->state, i, error);
     return rc;
@@ -511,15 +543,8 @@ static void end(struct gw_sweep *sweep)
 static void cancel_all(struct gw_sweep *sweep)
 {
     const uint64_t deadline_ns = gw_clock_now_ns() + CANCEL_WAIT_S * GW_NS_PER_S;
-    struct gw_sweep_state_trial **trial;
     bool changed = false;
-    GW_ARRAY_EACH (&sweep->state.live, trial)
-        if ((*trial)->shown.job)
-            (void)gw_job_cancel(sweep->client, (*trial)->shown.job, false, NULL);
-    if (sweep->pending) { /* it was never submitted, so it has no end */
-        gw_sweep_state_withdraw(&sweep->state, sweep->pending);
-        sweep->pending = NULL;
-    }
+    cancel_live(sweep);
     while (sweep->state.live.count && gw_clock_now_ns() < deadline_ns &&
            read_events(sweep, &changed, NULL) == 0 && wait_for_events(sweep, NULL) == 0)
         ;

@@ -271,6 +271,13 @@ static int check_limits(const struct gw_search *search, uint64_t elapsed_ns, str
     return 0;
 }
 
+bool gw_search_is_cut(const struct gw_search *search, uint64_t elapsed_ns, uint32_t uncounted)
+{
+    const struct gw_search_options *options = &search->options;
+    return (options->time_limit_ns && elapsed_ns >= options->time_limit_ns) ||
+           (options->failures && search->failures >= options->failures + uncounted);
+}
+
 /* Whether a report of a running trial can promote one. */
 static bool may_promote(const struct gw_search *search)
 {

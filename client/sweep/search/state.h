@@ -52,4 +52,8 @@ struct gw_search {
     uint32_t unimproved; /* trials that have ended since the best one has */
 };
 
+/* gw_search_is_cut returns true if a limit was reached that also ends running trials: that of the
+ * time, or that of failures without `uncounted` ones. */
+bool gw_search_is_cut(const struct gw_search *search, uint64_t elapsed_ns, uint32_t uncounted);
+
 #endif
