@@ -110,8 +110,7 @@ class Docs(e2e.Case):
         text = self.help_of(words[0])
         if not text:
             yield words[0]
-        if words[1:2] and re.search(rf"^  {re.escape(words[1])} ", text, re.M) or \
-                words[:2] == ["worker", "list"]:
+        if words[1:2] and re.search(rf"^  {re.escape(words[1])} ", text, re.M):
             text = self.help_of(*words[:2])
         for word in words[1:]:
             option = re.match(r"--?[a-z][a-z-]*", word)

@@ -114,10 +114,15 @@ class Commands(e2e.Case):
         self.assertIn(f"best loss {best}\n", said)
         self.assertRegex(self.gangway("sweep", "show", "s").stdout, f"done  +{best} .*x={best}")
         self.assertIn("timeline.svg", os.listdir(os.path.join(self.dir, "out")))
+        shortened = self.gangway("sweep", "show", "s", "--limit", "1").stdout
+        self.assertRegex(shortened, f"done  +{best} (.*\n)*\\(5 more\\)")
         command = self.gangway("sweep", "best", "s", "--command").stdout
+        row = self.gangway_json("sweep", "best", "s")
+        self.assertEqual((row["value"], row["command"] + "\n"), (min(values), command))
         self.assertEqual(float(command.split("loss=")[1]), min(values))
         self.assertIn("has a sweep s", self.sweep("--name", "s", "--trials", "6", rc=2).stderr)
-        self.gangway("sweep", "stop", "s")  # nothing runs: this must not stop what comes later
+        # Nothing runs: this must not stop what comes later.
+        self.assertIn("no trial of it runs", self.gangway("sweep", "stop", "s").stderr)
         self.gangway("sweep", "extend", "s", "--trials", "8")
         self.assertEqual([trial["value"] for trial in self.show("s")["trials"]][:6], values)
         self.assertEqual(len(self.show("s")["trials"]), 8)
@@ -332,10 +337,10 @@ while step < 8:
 
     def test_parameter_that_nothing_uses_is_named(self):
         said = self.gangway("sweep", "--param", "x=0..1", "--param", "lr=1,2", "--param",
-                            "a=1,2", "--param", "b=1,2 if a=1", "--derive", "y=2*x", "--trials",
-                            "3", "--minimize", "loss", "--dry-run", "--", "echo", "{y}",
-                            "--b={b}").stderr
-        self.assertEqual(re.findall(r"has {(\w+)}", said), ["lr"])
+                            "a=1,2", "--param", "z=1", "--param", "b=1,2 if a=1", "--derive",
+                            "y=2*x", "--trials", "3", "--minimize", "loss", "--dry-run", "--",
+                            "echo", "{y}", "--b={b}").stderr
+        self.assertIn("no word of the command has {lr}, {z}: ", said)
 
     def test_bad_input_says_what_to_type(self):
         for words, said in (

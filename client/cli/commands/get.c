@@ -42,8 +42,8 @@ int gw_cli_get(int argc, char **argv)
     console.checkpoint = checkpoint;
     char **paths = argv + verb.first + 1;
     if (!checkpoint && !*paths) {
-        gw_cli_message("gangway get: give the PATH of what to fetch of %s, or --checkpoint "
-                       "(`gangway jobs`, `tasks` and `worker list` are listings)",
+        gw_cli_message("gangway get: type the PATH of a file of job %s, or --checkpoint; `gangway "
+                       "jobs` lists jobs, `gangway tasks JOB` tasks, `gangway worker list` workers",
                        argv[verb.first]);
         (void)gw_cli_end(&verb, 0, &error);
         return GW_EXIT_USAGE;

@@ -2,6 +2,7 @@
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/options.h"
+#include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
 #include "client/cli/sweep/sweep_command.h"
 #include "client/cli/sweep/sweep_mlflow.h"
@@ -35,18 +36,21 @@ static int show_one(const struct gw_options *options, int argc, char **argv, boo
 }
 
 static bool shows_json, shows_command;
+static uint32_t shows_count;
 
 static int show_trials(struct gw_sweep_command *run, struct gw_error *error)
 {
     if (run->definition.json)
         return gw_sweep_view_json(stdout, &run->definition, run->sweep, error);
     gw_sweep_view_summary(stdout, &run->definition, run->sweep);
-    return gw_sweep_view_table(stdout, &run->definition, run->sweep, 0, error);
+    return gw_sweep_view_table(stdout, &run->definition, run->sweep, shows_count, error);
 }
 
 static int run_show(int argc, char **argv)
 {
-    const struct gw_option table[] = {{"json", 0, GW_OPTION_FLAG, &shows_json, NULL, "print JSON"},
+    const struct gw_option table[] = {{"limit", 0, GW_OPTION_COUNT, &shows_count, "N",
+                                       "show only the best N trials in the table"},
+                                      {"json", 0, GW_OPTION_FLAG, &shows_json, NULL, "print JSON"},
                                       {0}};
     const struct gw_options options = {.command = "sweep show",
                                        .arguments = "NAME",
@@ -54,6 +58,7 @@ static int run_show(int argc, char **argv)
                                        .details = "NAME may be last, the latest sweep, here and "
                                                   "for the other verbs.",
                                        .table = table,
+                                       .synonyms = gw_synonym_sweep_show,
                                        .arguments_min = 1,
                                        .arguments_max = 1};
     return show_one(&options, argc, argv, &shows_json, show_trials);
@@ -75,9 +80,9 @@ static int show_best(struct gw_sweep_command *run, struct gw_error *error)
 
 static int run_best(int argc, char **argv)
 {
-    static bool json;
     const struct gw_option table[] = {{"command", 0, GW_OPTION_FLAG, &shows_command, NULL,
                                        "print only the command line that runs it again"},
+                                      {"json", 0, GW_OPTION_FLAG, &shows_json, NULL, "print JSON"},
                                       {0}};
     const struct gw_options options = {
         .command = "sweep best",
@@ -85,9 +90,10 @@ static int run_best(int argc, char **argv)
         .summary = "Show the best trial of a sweep.",
         .details = "`gangway get JOB --checkpoint -o DIR` fetches the checkpoint of its job.",
         .table = table,
+        .synonyms = gw_synonym_sweep_show,
         .arguments_min = 1,
         .arguments_max = 1};
-    return show_one(&options, argc, argv, &json, show_best);
+    return show_one(&options, argc, argv, &shows_json, show_best);
 }
 
 static int export_mlflow(const struct gw_sweep_command *run, struct gw_error *error)
@@ -168,37 +174,6 @@ static int run_plot(int argc, char **argv)
     return show_one(&options, argc, argv, &json, plot);
 }
 
-static int stop_one(struct gw_client *client, const char *typed, void *arg, struct gw_error *error)
-{
-    char event[GW_SWEEP_NAME_MAX + 16], name[GW_SWEEP_NAME_MAX + 1], *definition = NULL;
-    (void)arg;
-    int rc = gw_sweep_command_name(client, typed, name, error);
-    if (rc == 0)
-        rc = gw_sweep_definition(client, name, &definition, error);
-    free(definition);
-    if (rc < 0)
-        return rc;
-    (void)snprintf(event, sizeof event, "sweep/%s/stop", name);
-    rc = gw_event_set(client, event, error);
-    if (rc == 0)
-        fprintf(stderr, "sweep %s: its trials are being cancelled\n", name);
-    return rc;
-}
-
-static int run_stop(int argc, char **argv)
-{
-    static const struct gw_option table[] = {{0}};
-    const struct gw_options options = {
-        .command = "sweep stop",
-        .arguments = "NAME...",
-        .summary = "Cancel the running trials of a sweep, and start no more.",
-        .details = "`gangway sweep resume NAME` continues it.",
-        .table = table,
-        .arguments_min = 1,
-        .arguments_max = 1000};
-    return gw_cli_each(&options, argc, argv, stop_one, NULL);
-}
-
 /* Asks for the jobs whose annotation `key` is the name. */
 static int ask_jobs(struct gw_client *client, const char *key, const char *name,
                     struct gw_value **jobs, struct gw_error *error)
@@ -224,6 +199,44 @@ static int check_ended(const struct gw_value *jobs, const char *name, struct gw_
                                 "stop %s` ends the sweep",
                                 gw_table_number(gw_value_at(jobs, i), "id"), name, name);
     return 0;
+}
+
+static int stop_one(struct gw_client *client, const char *typed, void *arg, struct gw_error *error)
+{
+    char event[GW_SWEEP_NAME_MAX + 16], name[GW_SWEEP_NAME_MAX + 1], *definition = NULL;
+    struct gw_value *jobs = NULL;
+    (void)arg;
+    int rc = gw_sweep_command_name(client, typed, name, error);
+    if (rc == 0)
+        rc = gw_sweep_definition(client, name, &definition, error);
+    free(definition);
+    if (rc < 0)
+        return rc;
+    (void)snprintf(event, sizeof event, "sweep/%s/stop", name);
+    rc = gw_event_set(client, event, error);
+    if (rc == 0)
+        rc = ask_jobs(client, "sweep", name, &jobs, error);
+    if (rc == 0)
+        fprintf(stderr,
+                check_ended(jobs, name, NULL) < 0 ? "sweep %s: its trials are being cancelled\n"
+                                                  : "sweep %s: no trial of it runs\n",
+                name);
+    gw_value_unref(jobs);
+    return rc;
+}
+
+static int run_stop(int argc, char **argv)
+{
+    static const struct gw_option table[] = {{0}};
+    const struct gw_options options = {
+        .command = "sweep stop",
+        .arguments = "NAME...",
+        .summary = "Cancel the running trials of a sweep, and start no more.",
+        .details = "`gangway sweep resume NAME` continues it.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1000};
+    return gw_cli_each(&options, argc, argv, stop_one, NULL);
 }
 
 static int remove_jobs(struct gw_client *client, const struct gw_value *jobs, const char *mark,

@@ -6,6 +6,7 @@
 #include "client/cli/hosts/scheduler_options.h"
 #include "client/cli/hosts/ssh_launch.h"
 #include "client/cli/lib/options.h"
+#include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
 #include "client/deploy/address.h"
 #include "client/deploy/identity.h"
@@ -414,6 +415,7 @@ int gw_cli_up(int argc, char **argv)
         .summary = "Start a cluster on this machine, for this user; `gangway down` ends it.",
         .details = far_help,
         .table = table,
+        .synonyms = gw_synonym_up,
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;

@@ -3,6 +3,7 @@
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
+#include "client/cli/lib/synonym.h"
 #include "graph/base/clock.h"
 
 #include <stdlib.h>
@@ -179,7 +180,8 @@ int gw_cli_wait(int argc, char **argv)
              .details =
                  "JOB is a number, a list like 1,3,5-8, a name (the latest job of this name),\n"
                  "last, or all (unfinished jobs).",
-             .table = table},
+             .table = table,
+             .synonyms = gw_synonym_wait},
         .unfinished = true,
         .each = wait_one,
         .end = wait_any,

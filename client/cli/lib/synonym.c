@@ -56,6 +56,18 @@ const struct gw_synonym gw_synonym_launch[] = {
     {"tty", 0, {NULL}, NO_INTERACTIVE, false},
     {"exclusive", 0, {NULL}, "type --slots N, all slots of a host (`gangway worker list`)", false},
     {"account", 'A', {NULL}, "there are no accounts: leave it out", false},
+    {"nice", 0, {NULL}, "did you mean --priority P? A higher one is first", false},
+    {"constraint", 0, {NULL}, "type --on HOST,..., --resources NAME=N or --gpu-memory SIZE", false},
+    {"begin",
+     0,
+     {NULL},
+     "there is no start time: --after JOB,... starts it after other jobs",
+     false},
+    {"mail-user", 0, {NULL}, "there is no mail: type `gangway wait JOB; mail ...`", false},
+    {"mail-type", 0, {NULL}, "there is no mail: type `gangway wait JOB; mail ...`", false},
+    {"reservation", 0, {NULL}, "there are no reservations: leave it out", false},
+    {"cpus-per-gpu", 0, {NULL}, "type --slots N, of each rank --slots-per-rank N", false},
+    {"rm", 0, {NULL}, "leave it out: `gangway rm JOB` removes an ended job", false},
     {"qos", 0, {NULL}, "did you mean --priority P?", false},
     {"working-dir", 0, {"cwd"}, NULL, false},
     {"verbose",
@@ -117,6 +129,30 @@ const struct gw_synonym gw_synonym_sweep[] = {
     {NULL, 0, {NULL}, NULL, false},
 };
 
+const struct gw_synonym gw_synonym_sweep_show[] = {
+    {"csv", 0, {NULL}, "`gangway sweep export NAME` prints CSV", false},
+    {"n", 'n', {NULL}, "type --limit N", false},
+    {"watch", 'w', {NULL}, "`gangway top` shows what runs; `sweep resume NAME` follows it", false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
+const struct gw_synonym gw_synonym_up[] = {
+    {"num-cpus", 0, {"slots"}, NULL, false},
+    {"cpus", 0, {"slots"}, NULL, false},
+    {"n", 'n', {NULL}, "type --slots N, or --workers N", false},
+    {"n-workers", 0, {"workers"}, NULL, false},
+    {"nworkers", 0, {"workers"}, NULL, false},
+    {"head", 0, {NULL}, "leave it out; --hosts HOST:N,... starts workers on other hosts", false},
+    {"port", 0, {NULL}, "type --listen HOST:PORT", false},
+    {"host", 0, {NULL}, "type --listen HOST:PORT, or --hosts HOST:N,...", false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
+const struct gw_synonym gw_synonym_wait[] = {
+    {"for", 0, {NULL}, "type only the jobs: it waits until they end", false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
 const struct gw_synonym gw_synonym_top[] = {
     {"iterations", 'n', {NULL}, "`gangway status` and `gangway jobs` print it once", false},
     {"batch", 'b', {NULL}, "`gangway status` and `gangway jobs` print it once", false},
@@ -172,6 +208,9 @@ const struct gw_synonym gw_synonym_logs[] = {
 #define REMOVALS                                                                                   \
     "`gangway rm JOB` removes an ended job, `gangway data rm`, `actor rm` and `sync rm` remove "   \
     "what has a name, `gangway cancel JOB` ends a job"
+#define SWEEP                                                                                      \
+    "`gangway sweep --param lr=0..1 --trials 100 --minimize loss -- COMMAND {lr}` searches "       \
+    "parameters"
 #define WORKERS "`gangway worker list` lists workers and their hosts"
 
 static const struct {
@@ -219,6 +258,26 @@ static const struct {
     {"login", "`gangway token store` stores the token of a cluster on another machine"},
     {"auth", "`gangway token store` stores the token of a cluster on another machine"},
     {"alloc", "`gangway up --hosts HOST:N,...` starts workers on other hosts"},
+    {"sstat", "`gangway tasks JOB` lists its tasks, `gangway metrics JOB` what they report"},
+    {"sprio", "`gangway explain JOB` tells why a job waits"},
+    {"sreport", JOBS},
+    {"sshare", STATUS},
+    {"monitor", TOP},
+    {"system", STATUS},
+    {"config", STATUS},
+    {"optuna", SWEEP},
+    {"study", SWEEP},
+    {"tune", SWEEP},
+    {"search", SWEEP},
+    {"wandb", SWEEP},
+    {"agent", SWEEP},
+    {"optimize", SWEEP},
+    {"tensorboard", "`gangway sweep export NAME --format tensorboard -o DIR` writes its files"},
+    {"unpause", "`gangway resume JOB` continues a paused job"},
+    {"rollout", "`gangway restart JOB` starts a gang again from its checkpoint"},
+    {"scale", "`gangway dispatch -n N --min-ranks M` runs a gang that grows and shrinks"},
+    {"build", "`gangway submit --container IMAGE -- COMMAND` runs a command in a container"},
+    {"compose", "`gangway submit --from-json FILE` runs the commands in a file"},
     {"hold", "`gangway pause JOB` lets no task of a job start"},
     {"release", "`gangway resume JOB` continues a paused job"},
     {"rerun", "`gangway retry JOB` runs the failed tasks of a job again"},
@@ -301,16 +360,19 @@ const char *gw_synonym_verb_answer(const char *command, const char *name)
 const char *gw_synonym_verb(const char *name, size_t *at)
 {
     static const char *const verbs[][2] = {
-        {"ls", "list"},         {"ps", "list"},         {"status", "show"},
-        {"get", "show"},        {"describe", "show"},   {"trials", "show"},
-        {"studies", "list"},    {"best-trial", "best"}, {"best-trials", "best"},
-        {"continue", "resume"}, {"restart", "resume"},  {"visualize", "plot"},
-        {"show", "list"},       {"delete", "rm"},       {"del", "rm"},
-        {"remove", "rm"},       {"unpublish", "rm"},    {"kill", "rm"},
-        {"rm", "revoke"},       {"delete", "revoke"},   {"cat", "get"},
-        {"add", "put"},         {"save", "put"},        {"login", "store"},
-        {"add", "create"},      {"new", "create"},      {"enable", "undrain"},
-        {"disable", "drain"},   {"cordon", "drain"},    {"uncordon", "undrain"},
+        {"ls", "list"},          {"ps", "list"},         {"status", "show"},
+        {"get", "show"},         {"describe", "show"},   {"trials", "show"},
+        {"studies", "list"},     {"best-trial", "best"}, {"best-trials", "best"},
+        {"continue", "resume"},  {"restart", "resume"},  {"visualize", "plot"},
+        {"importance", "plot"},  {"dashboard", "plot"},  {"results", "show"},
+        {"info", "show"},        {"top", "show"},        {"best-params", "best"},
+        {"best-value", "best"},  {"show", "list"},       {"delete", "rm"},
+        {"del", "rm"},           {"remove", "rm"},       {"unpublish", "rm"},
+        {"kill", "rm"},          {"rm", "revoke"},       {"delete", "revoke"},
+        {"cat", "get"},          {"add", "put"},         {"save", "put"},
+        {"login", "store"},      {"add", "create"},      {"new", "create"},
+        {"enable", "undrain"},   {"disable", "drain"},   {"cordon", "drain"},
+        {"uncordon", "undrain"},
     };
     for (; *at < sizeof verbs / sizeof *verbs; ++*at)
         if (strcmp(verbs[*at][0], name) == 0)

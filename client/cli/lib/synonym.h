@@ -24,8 +24,11 @@ extern const struct gw_synonym gw_synonym_exec[];
 extern const struct gw_synonym gw_synonym_explain[];
 extern const struct gw_synonym gw_synonym_jobs[];
 extern const struct gw_synonym gw_synonym_logs[];
-extern const struct gw_synonym gw_synonym_sweep[]; /* beside those of gw_synonym_launch */
+extern const struct gw_synonym gw_synonym_sweep[];      /* beside those of gw_synonym_launch */
+extern const struct gw_synonym gw_synonym_sweep_show[]; /* and for the other verbs that show */
 extern const struct gw_synonym gw_synonym_top[];
+extern const struct gw_synonym gw_synonym_up[];
+extern const struct gw_synonym gw_synonym_wait[];
 
 /* gw_synonym_command returns advice what to type instead of a command of another tool, or NULL if
  * the command is not known. */

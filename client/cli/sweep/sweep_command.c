@@ -202,7 +202,7 @@ int gw_sweep_command_run(struct gw_sweep_command *run)
     if (rc == GW_ECANCELLED)
         exit_code = GW_EXIT_INTERRUPTED;
     if (rc < 0 && !attached && gw_sweep_count(run->sweep) > 0 && rc != GW_EMISMATCH &&
-        gw_sweep_trial(run->sweep, 0)->job)
+        rc != GW_EINVAL && gw_sweep_trial(run->sweep, 0)->job)
         gw_cli_message("gangway: `gangway sweep resume %s` continues it", run->definition.name);
     if (rc == 0 || (gw_sweep_count(run->sweep) > 0 && rc == GW_ECANCELLED)) {
         run->client = client;

@@ -9,6 +9,7 @@
 #include "client/cli/lib/value_io.h"
 
 #include "client/cli/sweep/trial_template.h"
+#include "graph/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -426,14 +427,14 @@ static bool is_used(const struct gw_sweep_definition *d, const char *name)
     return false;
 }
 
-static void warn_unused(const struct gw_sweep_definition *d, const char *name, size_t bytes)
+/* Appends the name if nothing uses it. */
+static void add_unused(const struct gw_sweep_definition *d, const char *name, size_t bytes,
+                       struct gw_text *unused)
 {
     char one[132];
     (void)snprintf(one, sizeof one, "%.*s", (int)bytes, name);
     if (!is_used(d, one))
-        gw_cli_message("gangway sweep: no word of the command has {%s}: its program has to read "
-                       "GANGWAY_PARAMS, or all trials do the same",
-                       one);
+        gw_text_say(unused, "%s{%s}", unused->used ? ", " : "", one);
 }
 
 /* Checks the words in braces. If they are right, says which parameters no word has. */
@@ -441,13 +442,20 @@ static bool check_words(const struct gw_sweep_definition *d, bool warns)
 {
     struct names names = {.definition = d};
     struct gw_error error;
+    char text[256] = "";
+    struct gw_text unused = {text, sizeof text, 0};
     int rc = d->space ? read_space(d->space, &names.values, &error) : 0;
     if (rc == 0)
         rc = gw_trial_template_check(d->launch, is_known, &names, &error);
     for (size_t i = 0; i < d->params.count && rc == 0 && warns; i++)
-        warn_unused(d, d->params.items[i], strcspn(d->params.items[i], "="));
+        add_unused(d, d->params.items[i], strcspn(d->params.items[i], "="), &unused);
     for (size_t i = 0; i < gw_value_count(names.values) && rc == 0 && warns; i++)
-        warn_unused(d, gw_value_key(names.values, i), strlen(gw_value_key(names.values, i)));
+        add_unused(d, gw_value_key(names.values, i), strlen(gw_value_key(names.values, i)),
+                   &unused);
+    if (*text)
+        gw_cli_message("gangway sweep: no word of the command has %s: its program has to read "
+                       "GANGWAY_PARAMS, or all trials do the same",
+                       text);
     gw_value_unref(names.values);
     return rc == 0 ? true : complain("%s", error.text);
 }

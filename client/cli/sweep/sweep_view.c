@@ -79,33 +79,6 @@ void gw_sweep_view_summary(FILE *out, const struct gw_sweep_definition *d,
 
 /* -- At the end --- */
 
-int gw_sweep_view_best(FILE *out, const struct gw_sweep_definition *d, const struct gw_sweep *sweep,
-                       struct gw_error *error)
-{
-    const struct gw_sweep_trial *best = NULL;
-    char value[GW_TEXT_REAL_ROOM];
-    int rc = gw_sweep_best(sweep, &best, error);
-    if (rc < 0)
-        return rc;
-    char *command = gw_trial_command_text(d, best->trial);
-    if (!command)
-        return gw_error_set(error, GW_ENOMEM, "out of memory");
-    fprintf(out, "Best: trial %" PRIu32 " (job %" PRIu64 "), %s %s\n", best->trial->number,
-            best->job, d->metric, gw_text_real(best->trial->value, value));
-    for (size_t i = 0; i < gw_value_count(best->trial->params); i++) {
-        char word[256];
-        (void)gw_sweep_word(gw_value_at(best->trial->params, i), word, sizeof word);
-        fprintf(out, "  %s = ", gw_value_key(best->trial->params, i));
-        gw_table_say(out, word);
-        fputc('\n', out);
-    }
-    fprintf(out, "To run it again: ");
-    gw_table_say(out, command);
-    fputc('\n', out);
-    free(command);
-    return 0;
-}
-
 static struct gw_value *describe(const struct gw_sweep_trial *trial, bool table)
 {
     struct gw_value *row = gw_dict();
@@ -139,6 +112,41 @@ static struct gw_value *describe(const struct gw_sweep_trial *trial, bool table)
         return row;
     gw_value_unref(row);
     return NULL;
+}
+
+int gw_sweep_view_best(FILE *out, const struct gw_sweep_definition *d, const struct gw_sweep *sweep,
+                       struct gw_error *error)
+{
+    const struct gw_sweep_trial *best = NULL;
+    char value[GW_TEXT_REAL_ROOM];
+    int rc = gw_sweep_best(sweep, &best, error);
+    if (rc < 0)
+        return rc;
+    char *command = gw_trial_command_text(d, best->trial);
+    if (!command)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (d->json) {
+        struct gw_value *row = describe(best, false);
+        rc = gw_dict_set(row, "command", gw_str(command));
+        rc = rc == 0 ? gw_table_json(out, row, true) : rc;
+        gw_value_unref(row);
+        free(command);
+        return rc < 0 ? gw_error_set(error, GW_ENOMEM, "out of memory") : 0;
+    }
+    fprintf(out, "Best: trial %" PRIu32 " (job %" PRIu64 "), %s %s\n", best->trial->number,
+            best->job, d->metric, gw_text_real(best->trial->value, value));
+    for (size_t i = 0; i < gw_value_count(best->trial->params); i++) {
+        char word[256];
+        (void)gw_sweep_word(gw_value_at(best->trial->params, i), word, sizeof word);
+        fprintf(out, "  %s = ", gw_value_key(best->trial->params, i));
+        gw_table_say(out, word);
+        fputc('\n', out);
+    }
+    fprintf(out, "To run it again: ");
+    gw_table_say(out, command);
+    fputc('\n', out);
+    free(command);
+    return 0;
 }
 
 static bool maximizes; /* for by_value */

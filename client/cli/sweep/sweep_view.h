@@ -21,9 +21,10 @@ void gw_sweep_view_line(const struct gw_sweep_definition *definition, const stru
                         char *text, size_t text_bytes);
 
 /* gw_sweep_view_summary prints one line: trials by state, the best value. gw_sweep_view_best prints
- * the best trial and its command line. gw_sweep_view_table prints the trials, the best first;
- * `count` 0: all. gw_sweep_view_json prints all as one JSON object. gw_sweep_view_csv writes one
- * row for each trial. All errors of writing are left to the stream. */
+ * the best trial and its command line, as JSON if the definition says so. gw_sweep_view_table
+ * prints the trials, the best first; `count` 0: all. gw_sweep_view_json prints all as one JSON
+ * object. gw_sweep_view_csv writes one row for each trial. All errors of writing are left to the
+ * stream. */
 void gw_sweep_view_summary(FILE *out, const struct gw_sweep_definition *definition,
                            const struct gw_sweep *sweep);
 int gw_sweep_view_best(FILE *out, const struct gw_sweep_definition *definition,

@@ -421,13 +421,14 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
                                 sweep->options.name);
         if (sweep->state.silent != UINT32_MAX && sweep->state.reported == 0)
             return gw_error_set(
-                error, GW_EINVAL, "trial %" PRIu32 " (job %" PRIu64 ") succeeded, but %s%s%s",
+                error, GW_EINVAL, "trial %" PRIu32 " (job %" PRIu64 ") succeeded, but %s%s%s%s",
                 sweep->state.silent, sweep->state.trials.items[sweep->state.silent]->shown.job,
                 sweep->options.metric ? "it never reported the metric " : "its result is no number",
                 sweep->options.metric ? sweep->options.metric : "",
                 sweep->options.metric && sweep->options.make
-                    ? ": use `gangway report`, or print it and give --metric NAME"
-                    : "");
+                    ? ": use `gangway report`, or print it and give --metric "
+                    : "",
+                sweep->options.metric && sweep->options.make ? sweep->options.metric : "");
         const uint32_t starts = sweep->state.starts;
         if (!cut && gw_search_is_cut(sweep->state.search, elapsed_ns(sweep), 0)) {
             cancel_live(sweep);
