@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import time
 
 import e2e
 
@@ -65,6 +66,14 @@ class Reports(e2e.Case):
             self.assertIn(words, answer["error"])
         self.assertEqual(answers[8:], [{"answer": "continue"}])
         self.assertEqual(self.task("job")["metric"]["step"], 1)  # the only report
+
+    def test_ninth_metric_of_a_task_gets_an_error(self):
+        self.up("--slots", "2")
+        answers = self.answers(*(f'{{"m{i}": 1}}' for i in range(9)), '{"m0": 2}')
+        self.assertEqual(answers.pop(8), {"error": 'a task may have at most 8 metrics: "m8" is not '
+                                                   'kept'})
+        self.assertEqual(answers, [{"answer": "continue"}] * 9)
+        self.assertEqual(len(self.task("job")["metrics"]), 8)
 
     def test_the_shell_reports_with_gangway_report(self):
         self.up("--slots", "2")
@@ -168,6 +177,9 @@ echo $answer $step
         self.assertEqual(task["metric"]["step"], 9)
         self.job("--metric", "loss", "--", "printf", r"loss=%s\n", "5", "4", "3")
         self.assertEqual(self.task("job")["metric"]["step"], 3)  # the number of lines
+        now_ns = time.time_ns()
+        for row in self.gangway("metrics", "job", "--json").stdout.splitlines():
+            self.assertLess(abs(json.loads(row)["time_ns"] - now_ns), 600e9)
         said = self.gangway("submit", "--metric", "a b", "--", "true", rc=2).stderr
         self.assertIn("the name of a metric in the output", said)
 

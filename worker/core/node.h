@@ -52,6 +52,10 @@ bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32
  * gang on this worker get the same answer at the same step. */
 uint32_t gw_node_core_answer(const struct gw_node_core *core, uint64_t process, int64_t step);
 
+/* gw_node_core_keeps_metric returns false if the attempt of a process has reported as many other
+ * metrics as a task may have. Reports of this one are then dropped. */
+bool gw_node_core_keeps_metric(const struct gw_node_core *core, uint64_t process, const char *name);
+
 /* What the driver must enforce for a process. memory_bytes: its memory limit, 0: none. ranks: the
  * process is one of several ranks of a command, in which MPI programs are refused. */
 struct gw_node_watched {

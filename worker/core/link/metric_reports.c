@@ -45,6 +45,15 @@ static const char *name_of(struct gw_metric_reports *reports, const char *name)
     return NULL;
 }
 
+bool gw_metric_reports_has_room(const struct gw_node_core *core, uint64_t attempt, const char *name)
+{
+    const struct gw_metric_reports *reports = find(core, attempt);
+    for (uint32_t i = 0; reports && i < GW_METRIC_NAMES_MAX; i++)
+        if (!reports->names[i] || strcmp(reports->names[i], name) == 0)
+            return true;
+    return !reports;
+}
+
 static void send_rest(struct gw_node_core *core, uint64_t attempt,
                       struct gw_metric_reports *reports)
 {

@@ -11,6 +11,11 @@ enum { GW_METRIC_REPORTS_MAX = 4096 }; /* kept for each attempt, the latest ones
 void gw_metric_reports_add(struct gw_node_core *core, const struct gw_attempt *run,
                            const struct gw_msg_metric *report);
 
+/* gw_metric_reports_has_room returns false if the attempt has reported GW_METRIC_NAMES_MAX other
+ * metrics: gw_metric_reports_add then drops a report of this one. */
+bool gw_metric_reports_has_room(const struct gw_node_core *core, uint64_t attempt,
+                                const char *name);
+
 /* gw_metric_reports_flush sends what was not sent, even to a slow scheduler. It must be called just
  * before the end of an attempt is reported. */
 void gw_metric_reports_flush(struct gw_node_core *core, uint64_t attempt);

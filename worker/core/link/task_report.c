@@ -48,6 +48,14 @@ void gw_task_report_on_reported(struct gw_node_core *core, const struct gw_event
         gw_metric_reports_add(core, run, report);
 }
 
+bool gw_task_report_is_kept(const struct gw_node_core *core, const struct gw_process *process,
+                            const char *name)
+{
+    const struct gw_attempt *run = process ? process->queue.first : NULL;
+    return !run || (run->rank != 0 && run->rank != GW_RANK_NONE) ||
+           gw_metric_reports_has_room(core, run->attempt, name);
+}
+
 uint32_t gw_task_report_answer(const struct gw_process *process, int64_t step)
 {
     const struct gw_attempt *run = process ? process->queue.first : NULL;

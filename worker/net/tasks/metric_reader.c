@@ -6,6 +6,7 @@
  * file (output that was cut) ends a line, and what was before the hole in that line is dropped. */
 #include "worker/net/tasks/metric_reader.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/must.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
@@ -47,8 +48,10 @@ struct gw_metric_reader {
 static void pass(const struct gw_metric_reader *reader, uint32_t i, int64_t step, double value)
 {
     struct gw_message message = {.type = GW_MESSAGE_metric};
-    message.metric =
-        (struct gw_msg_metric){.step = step, .name = reader->names.names[i], .value = value};
+    message.metric = (struct gw_msg_metric){.step = step,
+                                            .name = reader->names.names[i],
+                                            .value = value,
+                                            .wall_ns = gw_clock_wall_ns()};
     (void)gw_host_step(reader->host, &(struct gw_event){.type = GW_EVENT_REPORTED,
                                                         .number = reader->process,
                                                         .message = &message});

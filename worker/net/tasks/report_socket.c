@@ -77,7 +77,10 @@ static void on_line(struct connection *connection, const char *line, size_t byte
     }
     socket->reports++;
     const int64_t step = report.has_step ? report.step : (int64_t)socket->reports;
+    const char *dropped = NULL;
     for (uint32_t i = 0; i < report.count || i == 0; i++) {
+        if (report.count && !gw_node_core_keeps_metric(host->core, process, report.metrics[i].name))
+            dropped = report.metrics[i].name;
         struct gw_message message = {.type = GW_MESSAGE_metric};
         message.metric = (struct gw_msg_metric){
             .step = step,
@@ -88,6 +91,13 @@ static void on_line(struct connection *connection, const char *line, size_t byte
         (void)gw_host_step(
             host,
             &(struct gw_event){.type = GW_EVENT_REPORTED, .number = process, .message = &message});
+    }
+    if (dropped) {
+        (void)gw_error_set(&error, GW_ELIMIT,
+                           "a task may have at most %d metrics: \"%s\" is not kept",
+                           GW_METRIC_NAMES_MAX, dropped);
+        answer(connection, "error", error.text);
+        return;
     }
     const uint32_t command = gw_node_core_answer(host->core, process, step);
     answer(connection, "answer",
