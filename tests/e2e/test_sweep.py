@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shlex
 import signal
+import sys
 import time
 
 import e2e
@@ -172,6 +174,22 @@ class Commands(e2e.Case):
                                   (["s", "--trials", "2"], 2, "`gangway sweep resume s`")):
             with self.subTest(typed):
                 self.assertIn(said, self.gangway("sweep", "extend", *typed, rc=code).stderr)
+
+    def test_bad_folder_of_out_is_an_error_before_the_first_trial(self):
+        self.up("--slots", "1")
+        said = self.sweep("--name", "o", "--trials", "3", "--out", "/proc/x", rc=2).stderr
+        self.assertIn("/proc/x", said)
+        self.assertEqual(self.gangway_json("jobs", "--all"), [])
+
+    def test_command_of_the_best_trial_has_the_params_that_no_word_has(self):
+        self.up("--slots", "1")
+        trial = self.write("trial.py", "import json, os\n"
+                           "print('loss=%r' % json.loads(os.environ['GANGWAY_PARAMS'])['x'])\n")
+        self.sweep("--name", "v", "--trials", "3", "--metric", "loss",
+                   trial=[sys.executable, trial])
+        words = shlex.split(self.gangway("sweep", "best", "v", "--command").stdout)
+        values = [trial["value"] for trial in self.show("v")["trials"]]
+        self.assertEqual(self.gangway(*words[1:]).stdout, f"loss={min(values)}\n")
 
     def test_exports_have_what_the_trials_reported(self):
         self.up("--slots", "2")

@@ -365,6 +365,19 @@ class Tables(e2e.Case):
         self.assertRegex(jobs[1], r"^ +1  a-name-that…  running ")
         self.assertIn("FREE", self.lines(60, "worker", "list")[0])
 
+    def test_trials_of_a_sweep_fit_80_columns_with_few_digits(self):
+        self.up("--slots", "2")
+        self.gangway("sweep", "--name", "s", "--param", "rate=0..1", "--param", "decay=0..1",
+                     "--minimize", "loss", "--trials", "3", "-q", "--", e2e.BINARY, "report",
+                     "loss={rate}", "decay={decay}")
+        rows = self.lines(80, "sweep", "show", "s")[2:]
+        self.assertEqual(len(rows), 3)
+        for row in rows:
+            self.assertRegex(row, r" rate=[\d.]{3,6} decay=[\d.]{3,6}$")
+        piped = self.gangway("sweep", "show", "s").stdout
+        for trial in self.gangway_json("sweep", "show", "s")["trials"]:
+            self.assertIn(f"rate={trial['params']['rate']} ", piped)
+
     def test_top_shows_the_jobs_until_q_and_restores_the_terminal(self):
         self.up("--slots", "1")
         self.assertRegex(self.gangway("top").stdout,  # no terminal: once

@@ -186,6 +186,8 @@ int gw_sweep_command_run(struct gw_sweep_command *run)
         rc = check_new(run, client, &error);
     if (rc == 0)
         rc = run_init(run, attached, &error);
+    if (rc == 0 && run->definition.out) /* a bad path is an error now, not after the last trial */
+        rc = gw_cli_make_output(run->definition.out, &error);
     if (rc < 0) {
         gw_client_close(client);
         return gw_cli_error(&error);

@@ -405,8 +405,7 @@ static bool mentions(const char *text, const char *name)
     return false;
 }
 
-/* Whether a word, another parameter or a constraint uses a parameter. */
-static bool is_used(const struct gw_sweep_definition *d, const char *name)
+bool gw_sweep_definition_uses(const struct gw_sweep_definition *d, const char *name)
 {
     char braces[132];
     (void)snprintf(braces, sizeof braces, "{%.128s}", name);
@@ -414,7 +413,7 @@ static bool is_used(const struct gw_sweep_definition *d, const char *name)
         if (strstr(*word, braces) || strstr(*word, "GANGWAY_PARAMS"))
             return true;
     for (size_t i = 0; i < d->derived.count; i++)
-        if (mentions(strchr(d->derived.items[i], '='), name))
+        if (mentions(d->derived.items[i], name))
             return true;
     for (size_t i = 0; i < d->required.count; i++)
         if (mentions(d->required.items[i], name))
@@ -433,7 +432,7 @@ static void add_unused(const struct gw_sweep_definition *d, const char *name, si
 {
     char one[132];
     (void)snprintf(one, sizeof one, "%.*s", (int)bytes, name);
-    if (!is_used(d, one))
+    if (!gw_sweep_definition_uses(d, one))
         gw_text_say(unused, "%s{%s}", unused->used ? ", " : "", one);
 }
 

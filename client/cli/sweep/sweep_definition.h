@@ -40,6 +40,10 @@ void gw_sweep_definition_deinit(struct gw_sweep_definition *definition);
 int gw_sweep_definition_space(const struct gw_sweep_definition *definition, struct gw_space **space,
                               struct gw_error *error);
 
+/* gw_sweep_definition_uses tells whether a word, a derived parameter, a condition or a constraint
+ * uses a parameter. If none does, only GANGWAY_PARAMS tells the program its value. */
+bool gw_sweep_definition_uses(const struct gw_sweep_definition *definition, const char *name);
+
 /* gw_sweep_definition_extend changes the number of trials, also in the words. Returns 0 or
  * GW_ENOMEM.
  */

@@ -4,7 +4,6 @@
 #include "client/cli/lib/table.h"
 #include "client/cli/sweep/sweep_view.h"
 #include "graph/base/clock.h"
-#include "graph/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -55,11 +54,10 @@ static void print_left(struct gw_sweep_live *live, const struct gw_sweep *sweep)
 
 static void print_trial(struct gw_sweep_live *live, const struct gw_sweep_trial *trial)
 {
-    char params[256], text[GW_SWEEP_LINE_MAX], value[GW_TEXT_REAL_ROOM] = "-";
-    gw_sweep_view_params(trial->trial->params, params, sizeof params);
-    if (!isnan(trial->trial->value))
-        (void)gw_text_real(trial->trial->value, value);
-    (void)snprintf(text, sizeof text, "%7" PRIu32 "  %-8s %6" PRIu64 "  %-19s %s",
+    char params[256], text[GW_SWEEP_LINE_MAX], value[GW_TEXT_REAL_ROOM];
+    gw_sweep_view_params(trial->trial->params, true, params, sizeof params);
+    gw_sweep_view_value(trial->trial->value, true, value);
+    (void)snprintf(text, sizeof text, "%7" PRIu32 "  %-8s %6" PRIu64 "  %-11s %s",
                    trial->trial->number, gw_sweep_view_states[trial->trial->state],
                    trial->trial->step, value, params);
     print_line(live, text);
@@ -76,7 +74,7 @@ static void print_block(struct gw_sweep_live *live, const struct gw_sweep *sweep
     gw_sweep_view_line(live->definition, sweep, text, sizeof text);
     print_line(live, text);
     print_left(live, sweep);
-    (void)snprintf(text, sizeof text, "%7s  %-8s %6s  %-19.19s %s", "TRIAL", "STATE", "STEP",
+    (void)snprintf(text, sizeof text, "%7s  %-8s %6s  %-11.11s %s", "TRIAL", "STATE", "STEP",
                    live->definition->metric, "PARAMETERS");
     print_line(live, text);
     if (gw_sweep_best(sweep, &best, NULL) == 0)
@@ -111,7 +109,7 @@ static void print_ends(struct gw_sweep_live *live, const struct gw_sweep *sweep)
         live->told[i] = state;
         if (live->earlier)
             continue;
-        gw_sweep_view_params(trial->trial->params, params, sizeof params);
+        gw_sweep_view_params(trial->trial->params, false, params, sizeof params);
         fprintf(stderr, "trial %" PRIu32 " %s", i, gw_sweep_view_states[trial->trial->state]);
         if (!isnan(trial->trial->value))
             fprintf(stderr, " %s=%s", live->definition->metric,

@@ -6,7 +6,6 @@
 #include "client/cli/lib/units.h"
 #include "client/cli/sweep/trial_command.h"
 #include "graph/base/clock.h"
-#include "graph/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,17 +33,31 @@ struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep)
     return counts;
 }
 
-void gw_sweep_view_params(const struct gw_value *params, char *text, size_t text_bytes)
+void gw_sweep_view_params(const struct gw_value *params, bool cut, char *text, size_t text_bytes)
 {
     size_t used = 0;
     *text = '\0';
     for (size_t i = 0; i < gw_value_count(params) && used < text_bytes; i++) {
         const struct gw_value *value = gw_value_at(params, i);
         char word[128];
-        (void)gw_sweep_word(value, word, sizeof word);
+        double real;
+        if (cut && gw_value_type(value) == GW_F64 && gw_value_get_f64(value, &real, NULL) == 0)
+            (void)snprintf(word, sizeof word, "%.4g", real);
+        else
+            (void)gw_sweep_word(value, word, sizeof word);
         used += (size_t)snprintf(text + used, text_bytes - used, "%s%s=%s", i ? " " : "",
                                  gw_value_key(params, i), word);
     }
+}
+
+void gw_sweep_view_value(double value, bool cut, char text[GW_TEXT_REAL_ROOM])
+{
+    if (isnan(value))
+        (void)snprintf(text, GW_TEXT_REAL_ROOM, "-");
+    else if (cut)
+        (void)snprintf(text, GW_TEXT_REAL_ROOM, "%.6g", value);
+    else
+        (void)gw_text_real(value, text);
 }
 
 /* The summary in words, without a newline. */
@@ -79,7 +92,8 @@ void gw_sweep_view_summary(FILE *out, const struct gw_sweep_definition *d,
 
 /* -- At the end --- */
 
-static struct gw_value *describe(const struct gw_sweep_trial *trial, bool table)
+/* `cut`: numbers with few digits, so that the table fits a terminal. */
+static struct gw_value *describe(const struct gw_sweep_trial *trial, bool table, bool cut)
 {
     struct gw_value *row = gw_dict();
     char params[GW_SWEEP_LINE_MAX];
@@ -88,11 +102,10 @@ static struct gw_value *describe(const struct gw_sweep_trial *trial, bool table)
     rc |= gw_dict_set(row, "state", gw_str(gw_sweep_view_states[trial->trial->state]));
     if (table) {
         char value[GW_TEXT_REAL_ROOM];
-        gw_sweep_view_params(trial->trial->params, params, sizeof params);
+        gw_sweep_view_params(trial->trial->params, cut, params, sizeof params);
+        gw_sweep_view_value(trial->trial->value, cut, value);
         rc |= gw_dict_set(row, "params", gw_str(params));
-        rc |= gw_dict_set(
-            row, "value",
-            gw_str(isnan(trial->trial->value) ? "-" : gw_text_real(trial->trial->value, value)));
+        rc |= gw_dict_set(row, "value", gw_str(value));
         rc |= gw_dict_set(row, "time_ns",
                           gw_i64(trial->began_ns ? (int64_t)(end_ns - trial->began_ns) : 0));
     } else {
@@ -126,7 +139,7 @@ int gw_sweep_view_best(FILE *out, const struct gw_sweep_definition *d, const str
     if (!command)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     if (d->json) {
-        struct gw_value *row = describe(best, false);
+        struct gw_value *row = describe(best, false, false);
         rc = gw_dict_set(row, "command", gw_str(command));
         rc = rc == 0 ? gw_table_json(out, row, true) : rc;
         gw_value_unref(row);
@@ -167,7 +180,8 @@ static int by_value(const void *a, const void *b)
 
 /* All trials as rows, for a table the best first. */
 static struct gw_value *list_trials(const struct gw_sweep_definition *d,
-                                    const struct gw_sweep *sweep, size_t limit, bool table)
+                                    const struct gw_sweep *sweep, size_t limit, bool table,
+                                    bool cut)
 {
     const size_t count = gw_sweep_count(sweep);
     const struct gw_sweep_trial **trials = calloc(count + 1, sizeof *trials);
@@ -179,7 +193,7 @@ static struct gw_value *list_trials(const struct gw_sweep_definition *d,
     if (rc == 0 && table && count > 1)
         qsort(trials, count, sizeof *trials, by_value);
     for (size_t i = 0; i < count && rc == 0 && (!limit || i < limit); i++)
-        rc = gw_list_push(rows, describe(trials[i], table));
+        rc = gw_list_push(rows, describe(trials[i], table, cut));
     free(trials);
     if (rc == 0)
         return rows;
@@ -203,7 +217,7 @@ int gw_sweep_view_table(FILE *out, const struct gw_sweep_definition *d,
     };
     if (gw_sweep_view_count(sweep).of[GW_TRIAL_FAILED] == 0)
         columns[sizeof columns / sizeof *columns - 2].key = NULL;
-    struct gw_value *rows = list_trials(d, sweep, count, true);
+    struct gw_value *rows = list_trials(d, sweep, count, true, isatty(fileno(out)));
     if (!rows)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     gw_table_print(out, columns, rows);
@@ -224,7 +238,7 @@ int gw_sweep_view_json(FILE *out, const struct gw_sweep_definition *d, const str
     rc |= gw_dict_set(all, "best",
                       gw_sweep_best(sweep, &best, NULL) == 0 ? gw_i64(best->trial->number)
                                                              : gw_nil());
-    rc |= gw_dict_set(all, "trials", list_trials(d, sweep, 0, false));
+    rc |= gw_dict_set(all, "trials", list_trials(d, sweep, 0, false, false));
     if (rc == 0)
         rc = gw_table_json(out, all, true);
     gw_value_unref(all);

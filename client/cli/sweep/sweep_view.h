@@ -3,6 +3,7 @@
 #define GW_CLI_SWEEP_VIEW_H
 
 #include "client/cli/sweep/sweep_definition.h"
+#include "graph/base/text.h"
 
 #include <stdio.h>
 
@@ -13,10 +14,12 @@ struct gw_sweep_counts {
 };
 struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep);
 
-/* gw_sweep_view_params writes params as "lr=0.01 batch=64".
+/* gw_sweep_view_params writes params as "lr=0.01 batch=64"; `cut`: with 4 digits, for a terminal.
+ * gw_sweep_view_value writes the value of a trial, "-" if it has none; `cut`: with 6 digits.
  * gw_sweep_view_line writes the summary of gw_sweep_view_summary without a newline. */
 enum { GW_SWEEP_LINE_MAX = 512 };
-void gw_sweep_view_params(const struct gw_value *params, char *text, size_t text_bytes);
+void gw_sweep_view_params(const struct gw_value *params, bool cut, char *text, size_t text_bytes);
+void gw_sweep_view_value(double value, bool cut, char text[GW_TEXT_REAL_ROOM]);
 void gw_sweep_view_line(const struct gw_sweep_definition *definition, const struct gw_sweep *sweep,
                         char *text, size_t text_bytes);
 

@@ -47,21 +47,45 @@ static char *params_json(const struct gw_value *params)
     return text;
 }
 
+static size_t count_words(char **words)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    return count;
+}
+
+static int add_params(const struct gw_trial *trial, char ***words)
+{
+    size_t count = count_words(*words);
+    char *json = params_json(trial->params);
+    const int rc = json ? insert_env(words, &count, "GANGWAY_PARAMS", json) : GW_ENOMEM;
+    free(json);
+    return rc;
+}
+
+/* Whether the command of a trial needs its parameters as a variable. */
+static bool reads_params(const struct gw_sweep_definition *d, const struct gw_trial *trial)
+{
+    bool reads = false;
+    for (char **word = d->launch; *word; word++)
+        reads |= strstr(*word, "GANGWAY_PARAMS") != NULL;
+    for (size_t i = 0; i < gw_value_count(trial->params); i++)
+        reads |= !gw_sweep_definition_uses(d, gw_value_key(trial->params, i));
+    return reads;
+}
+
 /* The words of one trial for submit or dispatch, with its variables. */
 static int trial_words(const struct gw_sweep_definition *d, const struct gw_trial *trial,
                        char ***words, int *argc)
 {
     char number[16], folder[PATH_MAX];
-    size_t count = 0;
     int rc = gw_trial_template_expand(d->launch, trial, words);
     if (rc < 0)
         return rc;
-    while ((*words)[count])
-        count++;
-    char *json = params_json(trial->params);
     (void)snprintf(number, sizeof number, "%" PRIu32, trial->number);
-    rc = json ? insert_env(words, &count, "GANGWAY_PARAMS", json) : GW_ENOMEM;
-    free(json);
+    rc = add_params(trial, words);
+    size_t count = count_words(*words);
     if (rc == 0)
         rc = insert_env(words, &count, "GANGWAY_TRIAL", number);
     if (rc == 0 && d->trial_dirs &&
@@ -144,6 +168,10 @@ char *gw_trial_command_text(const struct gw_sweep_definition *d, const struct gw
     size_t bytes;
     if (gw_trial_template_expand(d->launch, trial, &words) < 0)
         return NULL;
+    if (reads_params(d, trial) && add_params(trial, &words) < 0) {
+        gw_trial_template_free(words);
+        return NULL;
+    }
     FILE *out = open_memstream(&text, &bytes);
     if (out)
         (void)fprintf(out, "gangway");
