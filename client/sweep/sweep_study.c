@@ -260,6 +260,7 @@ int gw_sweep_study_init(struct gw_sweep_study *made, const struct gw_sweep *swee
     made->study.name = sweep->options.name;
     made->study.metric = sweep->options.metric ? sweep->options.metric : "value";
     made->study.maximize = search->options.maximize;
+    made->study.target = search->options.has_target ? search->options.target : NAN;
     int rc = add_params(made, search->space);
     if (rc == 0)
         rc = add_trials(made, search->space, sweep);

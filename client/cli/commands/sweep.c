@@ -167,7 +167,7 @@ static int run_plot(int argc, char **argv)
         .arguments = "NAME",
         .summary = "Draw pictures of a sweep, as SVG files.",
         .details = "Values against steps and time, the best so far, parallel coordinates, slices,\n"
-                   "importance of the parameters, timeline.",
+                   "importance of the parameters, timeline, time to a target against ranks.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1};

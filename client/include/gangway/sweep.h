@@ -146,7 +146,8 @@ enum gw_sweep_format {
                         "-": standard output */
     GW_SWEEP_TENSORBOARD, /* a folder with one folder for each trial: tensorboard --logdir PATH */
     GW_SWEEP_PICTURES,    /* a folder with SVG files: values against steps and time, the best so
-                             far, parallel coordinates, slices, importance, timeline */
+                             far, parallel coordinates, slices, importance, timeline, and the
+                             time to a target against ranks */
     GW_SWEEP_MLFLOW,      /* runs of an MLflow server, whose URL is `path`; what the server has of
                              the sweep is not sent again. See gw_sweep_options.mlflow */
 };

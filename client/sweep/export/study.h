@@ -69,6 +69,7 @@ struct gw_study {
     const char *name;
     const char *metric; /* "value" if the results of functions are the values */
     bool maximize;
+    double target; /* at which the search ends; NaN: none */
     const struct gw_study_param *params;
     size_t param_count;
     const struct gw_study_trial *trials; /* by number */

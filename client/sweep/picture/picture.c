@@ -9,5 +9,6 @@ const struct gw_picture gw_pictures[] = {
     {"slices.svg", gw_picture_slices},
     {"importance.svg", gw_picture_importance},
     {"timeline.svg", gw_picture_timeline},
+    {"time-to-target.svg", gw_picture_scaling},
     {NULL, NULL},
 };

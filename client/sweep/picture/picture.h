@@ -14,6 +14,7 @@ void gw_picture_parallel(FILE *out, const struct gw_study *study);
 void gw_picture_slices(FILE *out, const struct gw_study *study);
 void gw_picture_importance(FILE *out, const struct gw_study *study);
 void gw_picture_timeline(FILE *out, const struct gw_study *study);
+void gw_picture_scaling(FILE *out, const struct gw_study *study);
 
 /* The pictures and the names of their files; the last one has no name. */
 struct gw_picture {

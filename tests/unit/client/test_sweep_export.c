@@ -30,7 +30,7 @@ static const struct gw_study_trial trials[] = {
      0},
     {GW_STUDY_RUNNING, (const double[]){.5, 1, 0, 16}, NAN, 0, 1000000000, 0, NULL, 0, NULL, 0},
 };
-static const struct gw_study study = {"pets", "loss", false, params, 4, trials, 4, 0};
+static const struct gw_study study = {"pets", "loss", false, NAN, params, 4, trials, 4, 0};
 
 static void checksum_has_the_known_values(void **state)
 {

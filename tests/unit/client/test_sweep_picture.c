@@ -49,8 +49,8 @@ static struct gw_study make_study(size_t count, double value)
                                             1};
         runs[i] = (struct gw_study_run){i, trials[i].began_ns, trials[i].ended_ns, 1};
     }
-    return (struct gw_study){"pets & <dogs>", "loss<", false, params,
-                             PARAMS,          trials,  count, count ? count - 1 : 0};
+    return (struct gw_study){
+        "pets & <dogs>", "loss<", false, NAN, params, PARAMS, trials, count, count ? count - 1 : 0};
 }
 
 static void draw_all(const struct gw_study *study)
@@ -125,6 +125,41 @@ static void each_run_has_a_bar_with_a_row_for_each_rank(void **state)
     assert_true(gw_trials_run_s(&trials[1], 2ull * S) == 1);
     assert_true(gw_trials_run_s(&trials[1], 5ull * S) == 3); /* without the pause from 3 to 4 */
     assert_true(gw_trials_run_s(&trials[1], 9ull * S) == 4);
+}
+
+/* Trials of 1, 2 and 4 ranks; `batch` is that of a rank. The global batches are 64 and 256. */
+static void time_to_target_joins_only_trials_of_one_global_batch(void **state)
+{
+    enum { S = 1000000000 };
+    struct gw_study study = make_study(6, .5);
+    static const uint32_t ranks[] = {1, 2, 4, 1, 4, 4};
+    static const double batches[] = {64, 32, 16, 256, 64, 64};
+    char *text = NULL;
+    size_t bytes;
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        points[i][3] = batches[i];
+        runs[i].ranks = ranks[i];
+        runs[i].began_ns = 0;
+        runs[i].ended_ns = 100ull * S;
+        reports[i].wall_ns = (20 + i) * (uint64_t)S;
+    }
+    reports[5].value = trials[5].value = .6; /* does not reach what the others reach */
+    FILE *out = open_memstream(&text, &bytes);
+    gw_picture_scaling(out, &study);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "time until loss&lt; is at most 0.5,"));
+    assert_non_null(strstr(text, "global batch 64: 1 rank 20s, 2 ranks 21s, 4 ranks 22s<"));
+    assert_non_null(strstr(text, "global batch 256: 1 rank 23s, 4 ranks 24s<"));
+    assert_null(strstr(text, "trial 5<"));
+    free(text);
+    study.target = .7;
+    out = open_memstream(&text, &bytes);
+    gw_picture_scaling(out, &study);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "is at most 0.7,"));
+    assert_non_null(strstr(text, "trial 5<"));
+    free(text);
 }
 
 static void assert_ticks(struct gw_axis axis, unsigned wanted, const char *labels)
@@ -228,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_picture_is_complete_for_odd_studies),
         cmocka_unit_test(each_run_has_a_bar_with_a_row_for_each_rank),
+        cmocka_unit_test(time_to_target_joins_only_trials_of_one_global_batch),
         cmocka_unit_test(ticks_are_round_numbers),
         cmocka_unit_test(few_bad_values_lie_outside_and_wide_losses_are_logarithmic),
         cmocka_unit_test(trials_are_drawn_from_the_worst_to_the_best),
