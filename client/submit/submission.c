@@ -266,6 +266,8 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->annotations = text(options->annotations);
     spec->metrics = text(options->metrics);
     spec->until_step = options->until_step;
+    spec->priority = options->priority;
+    spec->pure = options->pure;
     spec->retries = options->retries;
     spec->backoff_ns = options->backoff_ns;
     spec->worker_losses_max = options->worker_losses_max;
@@ -356,7 +358,6 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .gpus = gpus_of(options),
                      .gpu_mode = any_gpu ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
                      .memory_bytes = options->memory_bytes,
-                     .priority = options->priority,
                      .time_limit_ns = options->time_limit_ns,
                      .grace_ns = options->grace_ns ? options->grace_ns : 10 * GW_NS_PER_S,
                      .fail_grace_ns = options->gang.fail_grace_ns ? options->gang.fail_grace_ns
@@ -366,7 +367,6 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .gpu_memory_bytes = options->gpu.memory_bytes,
                      .inactivity_timeout_ns = options->inactivity_timeout_ns,
                      .workers_prefer = options->workers_prefer,
-                     .pure = options->pure,
                      .actor = spec->actor,
                      .actor_name = text(spec->actor_name),
                      .gpu_fraction = (uint32_t)(options->gpu.fraction * 1000 + 0.5),

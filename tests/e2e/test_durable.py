@@ -194,7 +194,7 @@ class Durable(e2e.Case):
     def test_attempt_keeps_its_number_after_a_restart(self):
         self.up("--slots", "1")
         self.gangway("dispatch", "-d", "-n", "1", "--max-restarts", "2", "--", "sh", "-c",
-                     "echo restart $GANGWAY_RESTART_COUNT; exec sleep 1000")
+                     "echo restart $GANGWAY_RESTART_COUNT; exec sleep infinity")
         for restarts in "01":
             log = self.start(e2e.BINARY, "logs", "-f", "1")
             log.wait_output(f"restart {restarts}")

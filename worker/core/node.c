@@ -670,7 +670,7 @@ uint32_t gw_node_core_answer(const struct gw_node_core *core, uint64_t process, 
 
 bool gw_node_core_keeps_metric(const struct gw_node_core *core, uint64_t process, const char *name)
 {
-    return gw_task_report_is_kept(core, gw_process_find(core, process), name);
+    return gw_task_report_accepts(core, gw_process_find(core, process), name);
 }
 
 void gw_node_core_watched(const struct gw_node_core *core, uint64_t id,

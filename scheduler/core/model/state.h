@@ -663,8 +663,7 @@ struct gw_reservation {
     uint64_t workers_epoch, made_ns;
     uint64_t start_ns;  /* latest start according to time limits; UINT64_MAX: unknown */
     bool seen;          /* start_ns was computed in this step */
-    uint64_t overtaken; /* size of the gangs that started in spite of a reservation, since a gang
-                           with one has started */
+    uint64_t overtaken; /* size of the gangs that overtook since a gang with a reservation began */
 };
 
 /* An event whose fact may not be committed yet. */

@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 
 import compare
@@ -47,8 +46,9 @@ def mlflow_server(folder):
                 with contextlib.suppress(OSError):
                     urllib.request.urlopen(url + "/health", timeout=5).close()
                     break
-                assert server.poll() is None, log.seek(0) or log.read()
-                time.sleep(0.2)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    server.wait(0.2)
+                    raise AssertionError(log.seek(0) or log.read())
             yield url
         finally:
             os.killpg(server.pid, 15)
@@ -59,7 +59,8 @@ def run_sweep(folder, url):
     """The trials of a sweep, of which some fail, and the files of its exports."""
     gangway("sweep", "--name", "opened", "--param", "x=log:0.001..1", "--param", "n=int:1..9",
             "--param", "opt=a|b|c", "--derive", "twice=2*n", "--maximize", "loss", "--trials", "6",
-            "--search", "random", "--seed", "1", "--mlflow", url, "--experiment", "größe", "--", "sh", "-c", TRIAL.format(gangway=GANGWAY))
+            "--search", "random", "--seed", "1", "--mlflow", url, "--experiment", "größe", "--", "sh", "-c",
+            TRIAL.format(gangway=GANGWAY))
     journal, events = os.path.join(folder, "journal.log"), os.path.join(folder, "events")
     gangway("sweep", "export", "opened", "--format", "optuna", "-o", journal)
     gangway("sweep", "export", "opened", "--format", "tensorboard", "-o", events)

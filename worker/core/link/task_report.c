@@ -48,7 +48,7 @@ void gw_task_report_on_reported(struct gw_node_core *core, const struct gw_event
         gw_metric_reports_add(core, run, report);
 }
 
-bool gw_task_report_is_kept(const struct gw_node_core *core, const struct gw_process *process,
+bool gw_task_report_accepts(const struct gw_node_core *core, const struct gw_process *process,
                             const char *name)
 {
     const struct gw_attempt *run = process ? process->queue.first : NULL;

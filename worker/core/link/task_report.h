@@ -17,9 +17,9 @@ int gw_task_report_on_metric(struct gw_node_core *core, struct gw_process *proce
 void gw_task_report_on_reported(struct gw_node_core *core, const struct gw_event *event);
 uint32_t gw_task_report_answer(const struct gw_process *process, int64_t step);
 
-/* gw_task_report_is_kept returns false if gw_task_report_on_reported would drop a report of this
+/* gw_task_report_accepts returns false if gw_task_report_on_reported would drop a report of this
  * metric, because the attempt has too many others. */
-bool gw_task_report_is_kept(const struct gw_node_core *core, const struct gw_process *process,
+bool gw_task_report_accepts(const struct gw_node_core *core, const struct gw_process *process,
                             const char *name);
 
 #endif
