@@ -656,8 +656,7 @@ struct gw_reserved_rank {
 struct gw_reservation {
     uint64_t job; /* job of the gang; 0: no reservation */
     uint32_t index;
-    /* Ready queue of the gang; valid from the review in a step until its end. */
-    struct gw_queue *queue;
+    struct gw_queue *queue; /* of the gang; valid from the review in a step until its end */
     struct gw_resource_class *shape; /* likewise */
     GW_ARRAY(struct gw_reserved_rank) reserved_ranks;
     uint64_t workers_epoch, made_ns;

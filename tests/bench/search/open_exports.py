@@ -59,8 +59,8 @@ def run_sweep(folder, url):
     """The trials of a sweep, of which some fail, and the files of its exports."""
     gangway("sweep", "--name", "opened", "--param", "x=log:0.001..1", "--param", "n=int:1..9",
             "--param", "opt=a|b|c", "--derive", "twice=2*n", "--maximize", "loss", "--trials", "6",
-            "--search", "random", "--seed", "1", "--mlflow", url, "--experiment", "größe", "--", "sh", "-c",
-            TRIAL.format(gangway=GANGWAY))
+            "--search", "random", "--seed", "1", "--mlflow", url, "--experiment", "größe",
+            "--", "sh", "-c", TRIAL.format(gangway=GANGWAY))
     journal, events = os.path.join(folder, "journal.log"), os.path.join(folder, "events")
     gangway("sweep", "export", "opened", "--format", "optuna", "-o", journal)
     gangway("sweep", "export", "opened", "--format", "tensorboard", "-o", events)
