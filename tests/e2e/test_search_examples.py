@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""06_python_sweep and 07_search: the commands that their pages show, and what they promise."""
+"""08_python_sweep and 09_search: the commands that their pages show, and what they promise."""
 import os
 import re
 import sys
 
 import e2e
 
-TRAIN = os.path.join(os.path.dirname(e2e.__file__), "..", "..", "examples", "06_python_sweep",
+TRAIN = os.path.join(os.path.dirname(e2e.__file__), "..", "..", "examples", "08_python_sweep",
                      "train.py")
 VALLEY = os.path.join(e2e.BUILD, "bin", "valley")
 
