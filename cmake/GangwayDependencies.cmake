@@ -18,5 +18,8 @@ if(GANGWAY_TESTS)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 if(GANGWAY_CUDA)
-  find_package(CUDAToolkit REQUIRED) # its libraries: no source needs nvcc
+  find_package(CUDAToolkit REQUIRED)
+  if(NOT CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE}) # it may not be in PATH
+  endif()
 endif()

@@ -1,30 +1,37 @@
-/* Conversions between float and the 16-bit types, inline for the loops of reduce.c. */
+/* Conversions between float and the 16-bit types, inline for the loops of reduce.c
+ * and for kernels. */
 #ifndef GW_GPU_DTYPE_CONVERT_H
 #define GW_GPU_DTYPE_CONVERT_H
 
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t dtype_bits_of(float value)
+#ifdef __CUDACC__
+#define GW_DTYPE_INLINE static __host__ __device__ inline
+#else
+#define GW_DTYPE_INLINE static inline
+#endif
+
+GW_DTYPE_INLINE uint32_t dtype_bits_of(float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
-static inline float dtype_float_of(uint32_t bits)
+GW_DTYPE_INLINE float dtype_float_of(uint32_t bits)
 {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-static inline float dtype_bf16_to_f32(uint16_t bits)
+GW_DTYPE_INLINE float dtype_bf16_to_f32(uint16_t bits)
 {
     return dtype_float_of((uint32_t)bits << 16);
 }
 
-static inline uint16_t dtype_bf16_from_f32(float value)
+GW_DTYPE_INLINE uint16_t dtype_bf16_from_f32(float value)
 {
     uint32_t bits = dtype_bits_of(value);
     uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16; /* ties to even */
@@ -32,7 +39,7 @@ static inline uint16_t dtype_bf16_from_f32(float value)
     return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
 }
 
-static inline float dtype_f16_to_f32(uint16_t bits)
+GW_DTYPE_INLINE float dtype_f16_to_f32(uint16_t bits)
 {
     uint32_t magnitude = bits & 0x7fffu;
     uint32_t normal = (magnitude << 13) + (112u << 23); /* exponent bias 15 -> 127 */
@@ -43,7 +50,7 @@ static inline float dtype_f16_to_f32(uint16_t bits)
     return dtype_float_of(result | ((uint32_t)(bits & 0x8000u) << 16));
 }
 
-static inline uint16_t dtype_f16_from_f32(float value)
+GW_DTYPE_INLINE uint16_t dtype_f16_from_f32(float value)
 {
     uint32_t bits = dtype_bits_of(value);
     uint32_t magnitude = bits & 0x7fffffffu;

@@ -43,6 +43,15 @@ static int own_check(const struct gw_comm_nccl_options *options, struct gw_error
                   : gw_error_set(error, reason.code, "%s", reason.text);
 }
 
+int gw_comm_nccl_kernels(const struct gw_kernel_device **kernels, struct gw_error *error)
+{
+    (void)pthread_once(&once, module_find);
+    if (!module)
+        return gw_error_set(error, reason.code, "%s", reason.text);
+    *kernels = module->kernels;
+    return 0;
+}
+
 /* Before any rank starts NCCL, all ranks check that all of them can. Otherwise they would wait for
  * a rank without a GPU. */
 int gw_comm_open_nccl(const struct gw_comm_nccl_options *given, struct gw_comm **comm,

@@ -5,6 +5,8 @@
 
 #include <gangway/comm.h>
 
+struct gw_kernel_device;
+
 struct gw_cuda_module {
     /* Version of the build. Both sides share the structs of comm_backend.h, so they must be from
      * the same build. */
@@ -14,6 +16,8 @@ struct gw_cuda_module {
     int (*device_check)(int device, struct gw_error *error);
     int (*comm_open)(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
                      struct gw_error *error);
+
+    const struct gw_kernel_device *kernels;
 };
 
 #define GW_CUDA_MODULE_FILE "libgangway-cuda.so"
@@ -21,5 +25,9 @@ struct gw_cuda_module {
 
 /* gw_cuda_module returns the table of functions. It is static. */
 GW_API const struct gw_cuda_module *gw_cuda_module(void);
+
+/* gw_comm_nccl_kernels returns the functions that run kernels of training on a device (part of
+ * libgangway, as comm_nccl.c). They are static. Returns GW_ENOTSUP if the module cannot be used. */
+int gw_comm_nccl_kernels(const struct gw_kernel_device **kernels, struct gw_error *error);
 
 #endif

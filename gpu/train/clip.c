@@ -3,19 +3,12 @@
 #include <gangway/clip.h>
 
 #include "gpu/train/optimizer_kernel.h"
-#include <math.h>
 
 int gw_clip_norm(struct gw_optimizer *optimizer, double norm_max, struct gw_comm *shards,
                  double *norm, struct gw_error *error)
 {
-    double squares;
     if (!(norm_max > 0))
         return gw_error_set(error, GW_EINVAL, "clip: invalid norm_max %g", norm_max);
-    int rc = gw_optimizer_squares(optimizer, shards, norm ? &squares : NULL, error);
-    if (rc < 0)
-        return rc;
-    if (norm)
-        *norm = sqrt(squares) * gw_optimizer_factor(optimizer);
-    gw_optimizer_clip(optimizer, norm_max);
-    return 0;
+    int rc = gw_optimizer_squares(optimizer, shards, NULL, error);
+    return rc < 0 ? rc : gw_optimizer_clip(optimizer, norm_max, norm, error);
 }

@@ -4,7 +4,8 @@
  * ranks stay equal bit for bit. */
 #include "gpu/train/optimizer_kernel.h"
 
-#include "gpu/train/kernel.h"
+#include "gpu/base/kernel.h"
+#include "gpu/cuda/module.h"
 #include "graph/base/options_read.h"
 
 #include <assert.h>
@@ -26,9 +27,13 @@ _Static_assert(sizeof(struct state_head) == HEAD_BYTES, "the layout lies in chec
 
 struct gw_optimizer {
     struct gw_optimizer_options options;
-    struct state_head *state; /* state_bytes bytes */
+    const struct gw_kernel_device *device; /* NULL: all tensors are in host memory */
+    struct state_head *state;              /* state_bytes bytes */
     size_t state_bytes;
-    void *tables; /* what `kernel` points to */
+    void *device_state;  /* the same on the device: its moments and masters are in use, and those of
+                            `state` are old */
+    void *tables;        /* what `kernel` points to */
+    void *device_tables; /* a copy, to which `kernel` points if there is a device */
     struct gw_kernel kernel;
 };
 
@@ -132,23 +137,21 @@ static int tensors_count(const struct gw_optimizer_tensor *tensors, size_t count
     return 0;
 }
 
-/* Allocates what kernels read besides the state, and points `kernel` to it. */
-static int tables_new(struct gw_optimizer *self)
+static size_t tables_size(const struct gw_kernel *kernel)
 {
-    struct gw_kernel *kernel = &self->kernel;
-    const size_t tensors = kernel->tensors_count, pieces = kernel->pieces_count;
-    char *at = calloc(1, tensors * (sizeof *kernel->tensors + sizeof *kernel->ratios) +
-                             pieces * (sizeof *kernel->pieces + sizeof *kernel->squares) +
-                             sizeof *kernel->scalars);
-    if (!at)
-        return GW_ENOMEM;
-    self->tables = at;
-    kernel->tensors = (void *)at;
-    kernel->pieces = (void *)(at += tensors * sizeof *kernel->tensors);
-    kernel->squares = (void *)(at += pieces * sizeof *kernel->pieces);
-    kernel->ratios = (void *)(at += pieces * sizeof *kernel->squares);
-    kernel->scalars = (void *)(at + tensors * sizeof *kernel->ratios);
-    return 0;
+    return sizeof *kernel->scalars +
+           kernel->tensors_count * (sizeof *kernel->tensors + sizeof *kernel->ratios) +
+           kernel->pieces_count * (sizeof *kernel->pieces + sizeof *kernel->squares);
+}
+
+/* Points `kernel` to tables at `at`. */
+static void tables_point(struct gw_kernel *kernel, char *at)
+{
+    kernel->scalars = (void *)at;
+    kernel->tensors = (void *)(at += sizeof *kernel->scalars);
+    kernel->pieces = (void *)(at += kernel->tensors_count * sizeof *kernel->tensors);
+    kernel->squares = (void *)(at += kernel->pieces_count * sizeof *kernel->pieces);
+    kernel->ratios = (void *)(at + kernel->pieces_count * sizeof *kernel->squares);
 }
 
 static void tables_fill(struct gw_optimizer *self, const struct gw_optimizer_tensor *tensors)
@@ -176,10 +179,62 @@ static void tables_fill(struct gw_optimizer *self, const struct gw_optimizer_ten
     }
 }
 
-static void run(struct gw_optimizer *optimizer, enum gw_kernel_kind kind)
+static int run(struct gw_optimizer *optimizer, enum gw_kernel_kind kind, struct gw_error *error)
 {
     optimizer->kernel.kind = kind;
+    if (optimizer->device)
+        return optimizer->device->run(optimizer->options.stream, &optimizer->kernel, error);
     gw_kernel_run(&optimizer->kernel);
+    return 0;
+}
+
+/* Copies from or to the memory that kernels use. */
+static int copy(const struct gw_optimizer *optimizer, void *to, const void *from, size_t bytes,
+                struct gw_error *error)
+{
+    if (optimizer->device)
+        return optimizer->device->copy(optimizer->options.stream, to, from, bytes, error);
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+/* Allocates the tables and the state of self->kernel. */
+static int memory_new(struct gw_optimizer *self, const struct gw_optimizer_tensor *tensors,
+                      struct gw_error *error)
+{
+    struct gw_kernel *kernel = &self->kernel;
+    const uint32_t moments = moments_of(&self->options);
+    const size_t tables_bytes = tables_size(kernel);
+    self->tables = calloc(1, tables_bytes);
+    if (!self->tables)
+        return gw_error_set(error, GW_ENOMEM, "optimizer: out of memory");
+    tables_point(kernel, self->tables);
+    tables_fill(self, tensors);
+    struct gw_kernel_tensor *table = kernel->tensors;
+    self->state_bytes = state_layout(table, kernel->tensors_count, moments, NULL);
+    self->state = calloc(1, self->state_bytes);
+    if (!self->state)
+        return gw_error_set(error, GW_ENOMEM, "optimizer: out of memory for %zu bytes of state",
+                            self->state_bytes);
+    char *base = (char *)self->state;
+    int rc = 0;
+    if (self->device) {
+        void *stream = self->options.stream;
+        rc = self->device->alloc(stream, self->state_bytes, &self->device_state, error);
+        if (rc == 0)
+            rc = copy(self, self->device_state, self->state, self->state_bytes, error);
+        if (rc == 0)
+            rc = self->device->alloc(stream, tables_bytes, &self->device_tables, error);
+        base = self->device_state;
+    }
+    if (rc < 0)
+        return rc;
+    (void)state_layout(table, kernel->tensors_count, moments, base);
+    if (self->device) {
+        tables_point(kernel, self->device_tables);
+        rc = copy(self, self->device_tables, self->tables, tables_bytes, error);
+    }
+    return rc;
 }
 
 int gw_optimizer_new(const struct gw_optimizer_options *given,
@@ -199,28 +254,23 @@ int gw_optimizer_new(const struct gw_optimizer_options *given,
     struct gw_optimizer *self = calloc(1, sizeof *self);
     if (!self)
         return gw_error_set(error, GW_ENOMEM, "optimizer: out of memory");
-    const uint32_t moments = moments_of(&options);
     self->options = options;
     self->kernel = (struct gw_kernel){.tensors_count = (uint32_t)count,
                                       .pieces_count = (uint32_t)pieces,
                                       .step = {.kind = options.kind, .factor = 1}};
-    rc = tables_new(self);
-    struct gw_kernel_tensor *table = self->kernel.tensors;
+    if (options.stream)
+        rc = gw_comm_nccl_kernels(&self->device, error);
+    if (rc == 0)
+        rc = memory_new(self, tensors, error);
     if (rc == 0) {
-        tables_fill(self, tensors);
-        self->state_bytes = state_layout(table, count, moments, NULL);
-        self->state = calloc(1, self->state_bytes);
+        *self->state = (struct state_head){
+            .kind = options.kind, .moments = moments_of(&options), .elements = elements};
+        rc = gw_optimizer_read(self, error);
     }
-    if (!self->state) {
-        rc = gw_error_set(error, GW_ENOMEM, "optimizer: out of memory for %zu bytes of state",
-                          self->state_bytes);
+    if (rc < 0) {
         gw_optimizer_free(self);
         return rc;
     }
-    (void)state_layout(table, count, moments, (char *)self->state);
-    *self->state =
-        (struct state_head){.kind = options.kind, .moments = moments, .elements = elements};
-    gw_optimizer_read(self);
     *optimizer = self;
     return 0;
 }
@@ -229,14 +279,18 @@ void gw_optimizer_free(struct gw_optimizer *optimizer)
 {
     if (!optimizer)
         return;
+    if (optimizer->device) {
+        optimizer->device->free(optimizer->options.stream, optimizer->device_tables);
+        optimizer->device->free(optimizer->options.stream, optimizer->device_state);
+    }
     free(optimizer->tables);
     free(optimizer->state);
     free(optimizer);
 }
 
-void gw_optimizer_read(struct gw_optimizer *optimizer)
+int gw_optimizer_read(struct gw_optimizer *optimizer, struct gw_error *error)
 {
-    run(optimizer, GW_KERNEL_READ);
+    return run(optimizer, GW_KERNEL_READ, error);
 }
 
 void gw_optimizer_scale(struct gw_optimizer *optimizer, double factor)
@@ -248,28 +302,34 @@ int gw_optimizer_squares(struct gw_optimizer *optimizer, struct gw_comm *shards,
                          struct gw_error *error)
 {
     double *sum = &optimizer->kernel.scalars->squares;
-    run(optimizer, GW_KERNEL_SQUARES);
-    run(optimizer, GW_KERNEL_TOTAL);
-    int rc = !shards
-                 ? 0
-                 : gw_comm_all_reduce(
-                       shards, GW_COMM_ARGS(.recv = sum, .count = 1, .dtype = GW_DTYPE_F64), error);
+    int rc = run(optimizer, GW_KERNEL_SQUARES, error);
+    if (rc == 0)
+        rc = run(optimizer, GW_KERNEL_TOTAL, error);
+    if (rc == 0 && shards)
+        rc = gw_comm_all_reduce(shards,
+                                GW_COMM_ARGS(.recv = sum, .count = 1, .dtype = GW_DTYPE_F64,
+                                             .stream = optimizer->options.stream),
+                                error);
     if (rc == 0 && squares)
-        *squares = *sum;
+        rc = copy(optimizer, squares, sum, sizeof *squares, error);
     return rc;
 }
 
-double gw_optimizer_factor(const struct gw_optimizer *optimizer)
+int gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max, double *norm,
+                      struct gw_error *error)
 {
-    const struct gw_kernel *kernel = &optimizer->kernel;
-    return kernel->step.factor * (kernel->step.clips ? kernel->scalars->clip : 1);
-}
-
-void gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max)
-{
+    struct gw_kernel_scalars before = {.clip = 1}, *scalars = optimizer->kernel.scalars;
+    int rc = 0;
+    if (norm) {
+        rc = copy(optimizer, &before, scalars, sizeof before, error);
+        *norm = sqrt(before.squares) * optimizer->kernel.step.factor *
+                (optimizer->kernel.step.clips ? before.clip : 1);
+    }
     optimizer->kernel.norm_max = norm_max;
-    run(optimizer, GW_KERNEL_CLIP);
+    if (rc == 0)
+        rc = run(optimizer, GW_KERNEL_CLIP, error);
     optimizer->kernel.step.clips = 1;
+    return rc;
 }
 
 /* The coefficients that depend on the number of the step. */
@@ -303,16 +363,18 @@ int gw_optimizer_step(struct gw_optimizer *optimizer, struct gw_error *error)
     int rc = 0;
     step_begin(optimizer);
     if (o->kind == GW_OPTIMIZER_LARS)
-        run(optimizer, GW_KERNEL_SQUARES);
+        rc = run(optimizer, GW_KERNEL_SQUARES, error);
     if (o->kind == GW_OPTIMIZER_LAMB && o->gradient_norm_max > 0) {
         rc = gw_optimizer_squares(optimizer, NULL, NULL, error);
-        gw_optimizer_clip(optimizer, o->gradient_norm_max);
+        if (rc == 0)
+            rc = gw_optimizer_clip(optimizer, o->gradient_norm_max, NULL, error);
     }
-    if (o->kind == GW_OPTIMIZER_LAMB)
-        run(optimizer, GW_KERNEL_MOMENTS);
-    if (o->kind == GW_OPTIMIZER_LARS || o->kind == GW_OPTIMIZER_LAMB)
-        run(optimizer, GW_KERNEL_RATIOS);
-    run(optimizer, GW_KERNEL_STEP);
+    if (rc == 0 && o->kind == GW_OPTIMIZER_LAMB)
+        rc = run(optimizer, GW_KERNEL_MOMENTS, error);
+    if (rc == 0 && (o->kind == GW_OPTIMIZER_LARS || o->kind == GW_OPTIMIZER_LAMB))
+        rc = run(optimizer, GW_KERNEL_RATIOS, error);
+    if (rc == 0)
+        rc = run(optimizer, GW_KERNEL_STEP, error);
     gw_optimizer_skip(optimizer);
     return rc;
 }
@@ -336,8 +398,13 @@ double gw_optimizer_lr(const struct gw_optimizer *optimizer)
 
 const void *gw_optimizer_state(const struct gw_optimizer *optimizer, size_t *bytes)
 {
+    struct state_head *state = optimizer->state;
     *bytes = optimizer->state_bytes;
-    return optimizer->state;
+    if (optimizer->device &&
+        copy(optimizer, state + 1, (const struct state_head *)optimizer->device_state + 1,
+             *bytes - sizeof *state, NULL) < 0)
+        return NULL;
+    return state;
 }
 
 int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, size_t bytes,
@@ -359,6 +426,8 @@ int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, si
             head.kind, head.moments, (unsigned long long)head.elements, own->kind, own->moments,
             (unsigned long long)own->elements);
     memcpy(optimizer->state, state, bytes);
-    run(optimizer, GW_KERNEL_WRITE);
-    return 0;
+    int rc = 0;
+    if (optimizer->device)
+        rc = copy(optimizer, optimizer->device_state, state, bytes, error);
+    return rc < 0 ? rc : run(optimizer, GW_KERNEL_WRITE, error);
 }

@@ -12,12 +12,10 @@
 int gw_optimizer_squares(struct gw_optimizer *optimizer, struct gw_comm *shards, double *squares,
                          struct gw_error *error);
 
-/* gw_optimizer_factor returns the factor of all gradients in the next step. */
-double gw_optimizer_factor(const struct gw_optimizer *optimizer);
-
 /* gw_optimizer_clip clips the gradients of the next step to norm_max by the squares that
- * gw_optimizer_squares left. */
-void gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max);
+ * gw_optimizer_squares left. If norm is not NULL, *norm receives the norm before. */
+int gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max, double *norm,
+                      struct gw_error *error);
 
 /* gw_optimizer_skip drops the factors of the next step, because this step is not made. */
 void gw_optimizer_skip(struct gw_optimizer *optimizer);

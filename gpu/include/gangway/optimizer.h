@@ -21,6 +21,10 @@
  * A parameter of type BF16 or F16 has a master, which is a copy in float. A step changes the master
  * and rounds it to the parameter. Moments are in float (for F64 in double).
  *
+ * Tensors are in host memory, or, with a stream, in the memory of a device: then each function
+ * enqueues its work on the stream. The results of both differ by less than one rounding of a norm.
+ * A device can fail: functions with a gw_error return GW_EIO, and GW_ENOMEM if it has no memory.
+ *
  * An optimizer is used by one thread at a time. */
 #ifndef GANGWAY_OPTIMIZER_H
 #define GANGWAY_OPTIMIZER_H
@@ -60,6 +64,8 @@ struct gw_optimizer_options {
     double trust;             /* LARS: > 0 */
     bool trust_clips;         /* LARS: the step is never larger than that of SGD */
     double gradient_norm_max; /* LAMB: > 0; 0: no clipping */
+    void *stream; /* not NULL: all tensors are in memory of a device, and steps are enqueued on this
+                     stream (a cudaStream_t), as in gw_ddp_options */
 };
 
 /* The next five functions are in this header and not in the library, so that the options have the
@@ -132,7 +138,8 @@ struct gw_optimizer_tensor {
  * and the array of tensors are copied; the memory that the tensors point to is borrowed. The
  * moments (0, 1 or 2 real numbers per element of a tensor) start at zero, and masters as copies of
  * their parameters. If the caller changes 16-bit parameters later, call gw_optimizer_read. Returns
- * GW_EINVAL if an option is out of range, GW_ENOMEM if out of memory. */
+ * GW_EINVAL if an option is out of range, GW_ENOMEM if out of memory, GW_ENOTSUP if there is a
+ * stream and libgangway-cuda.so cannot be loaded. */
 GW_API int gw_optimizer_new(const struct gw_optimizer_options *options,
                             const struct gw_optimizer_tensor *tensors, size_t count,
                             struct gw_optimizer **optimizer, struct gw_error *error);
@@ -147,7 +154,7 @@ GW_API int gw_optimizer_step(struct gw_optimizer *optimizer, struct gw_error *er
 
 /* gw_optimizer_read copies the 16-bit parameters to their masters. Call it after the parameters
  * were changed by other means than a step, for example by gw_ddp_broadcast. */
-GW_API void gw_optimizer_read(struct gw_optimizer *optimizer);
+GW_API int gw_optimizer_read(struct gw_optimizer *optimizer, struct gw_error *error);
 
 /* gw_optimizer_scale multiplies all gradients of the next step by `factor`, in addition to earlier
  * factors of this step. The gradients in memory do not change. */

@@ -55,7 +55,7 @@ class OptimizerOptions(Options):
                 ("weight_decay", c.c_double), ("momentum", c.c_double), ("dampening", c.c_double),
                 ("nesterov", c.c_bool), ("beta1", c.c_double), ("beta2", c.c_double),
                 ("eps", c.c_double), ("trust", c.c_double), ("trust_clips", c.c_bool),
-                ("gradient_norm_max", c.c_double)]
+                ("gradient_norm_max", c.c_double), ("stream", c.c_void_p)]
 
 
 class Tensor(c.Structure):

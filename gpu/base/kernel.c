@@ -1,20 +1,17 @@
 /* Runs kernels on host memory. */
-#include "gpu/train/kernel_body.inc"
+#include "gpu/base/kernel_body.inc"
 
 #include <assert.h>
 
+static const struct gw_kernel_range whole = {0, 1};
+
 static void pieces_run(const struct gw_kernel *kernel)
 {
-    const struct gw_kernel_range whole = {0, 1};
     for (uint32_t i = 0; i < kernel->pieces_count; i++) {
         struct gw_kernel_squares sums = {0, 0, 0};
         kernel_piece(kernel, i, whole, &sums);
-        if (kernel->kind == GW_KERNEL_SQUARES) {
-            kernel->squares[i] = sums;
-        } else if (kernel->kind == GW_KERNEL_MOMENTS) {
-            kernel->squares[i].weight = sums.weight;
-            kernel->squares[i].direction = sums.direction;
-        }
+        if (kernel->kind == GW_KERNEL_SQUARES || kernel->kind == GW_KERNEL_MOMENTS)
+            kernel_squares_set(kernel, i, sums.gradient, sums.weight, sums.direction);
     }
 }
 
@@ -29,7 +26,7 @@ void gw_kernel_run(const struct gw_kernel *kernel)
         pieces_run(kernel);
         return;
     case GW_KERNEL_TOTAL:
-        kernel_total(kernel);
+        kernel->scalars->squares = kernel_total(kernel, whole);
         return;
     case GW_KERNEL_CLIP:
         kernel_clip(kernel);

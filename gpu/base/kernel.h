@@ -6,10 +6,11 @@
  * What always holds: gradients are read only. If a tensor has a 16-bit type, the arithmetic is in
  * float on its master (a copy in float), and the parameter is the rounded master. Sums of squares
  * are in double, so an element that is not finite always shows in them. */
-#ifndef GW_GPU_TRAIN_KERNEL_H
-#define GW_GPU_TRAIN_KERNEL_H
+#ifndef GW_GPU_BASE_KERNEL_H
+#define GW_GPU_BASE_KERNEL_H
 
 #include <gangway/dtype.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -84,5 +85,17 @@ struct gw_kernel {
 
 /* gw_kernel_run runs a kernel on host memory in the calling thread. */
 void gw_kernel_run(const struct gw_kernel *kernel);
+
+/* Kernels on a device: what libgangway-cuda.so offers. A stream is a cudaStream_t. */
+struct gw_kernel_device {
+    /* Allocates memory of the stream's device. free waits for the work on the stream; NULL is
+     * allowed. */
+    int (*alloc)(void *stream, size_t bytes, void **memory, struct gw_error *error);
+    void (*free)(void *stream, void *memory);
+    /* Copies between host and device after the work on the stream, and waits for it. */
+    int (*copy)(void *stream, void *to, const void *from, size_t bytes, struct gw_error *error);
+    /* Enqueues the kernel on the stream. */
+    int (*run)(void *stream, const struct gw_kernel *kernel, struct gw_error *error);
+};
 
 #endif

@@ -1,0 +1,20 @@
+/* Kernels of training on a device. */
+#ifndef GW_GPU_CUDA_KERNEL_DEVICE_H
+#define GW_GPU_CUDA_KERNEL_DEVICE_H
+
+#include "gpu/base/kernel.h"
+
+enum { GW_KERNEL_THREADS = 256 }; /* in a block; a power of 2 */
+
+/* The functions that struct gw_cuda_module offers. */
+extern const struct gw_kernel_device gw_kernel_device_cuda;
+
+/* gw_kernel_device_launch enqueues the kernel on the stream (a cudaStream_t) and returns a
+ * cudaError_t. It is in kernel_launch.cu; in the fakes it is in fake_kernel.c. */
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    gw_kernel_device_launch(const struct gw_kernel *kernel, void *stream);
+
+#endif
