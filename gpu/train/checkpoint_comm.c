@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHUNK_BYTES = 16 << 20 };
+
 /* The result that rank 0 sends to the other ranks. */
 struct outcome {
     int64_t rc;
@@ -12,10 +14,19 @@ struct outcome {
     char text[GW_ERROR_TEXT_MAX]; /* text of the error or of the warning */
 };
 
+/* Sends rank 0's bytes in chunks: each has the communicator's timeout, so that a large checkpoint
+ * needs no longer one, and stages of backends stay small. */
 static int bytes_broadcast(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
 {
-    return gw_comm_broadcast(
-        comm, GW_COMM_ARGS(.recv = memory, .count = bytes, .dtype = GW_DTYPE_U8), error);
+    int rc = 0;
+    for (size_t at = 0; at < bytes && rc == 0; at += CHUNK_BYTES)
+        rc = gw_comm_broadcast(
+            comm,
+            GW_COMM_ARGS(.recv = (char *)memory + at,
+                         .count = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES,
+                         .dtype = GW_DTYPE_U8),
+            error);
+    return rc;
 }
 
 /* Sends rank 0's result to all ranks and returns it. */

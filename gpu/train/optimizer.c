@@ -7,6 +7,7 @@
 #include "gpu/base/kernel.h"
 #include "gpu/cuda/module.h"
 #include "graph/base/options_read.h"
+#include "graph/wire/hash.h"
 
 #include <assert.h>
 #include <math.h>
@@ -329,6 +330,39 @@ int gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max, double *n
     if (rc == 0)
         rc = run(optimizer, GW_KERNEL_CLIP, error);
     optimizer->kernel.step.clips = 1;
+    return rc;
+}
+
+uint64_t gw_optimizer_steps(const struct gw_optimizer *optimizer)
+{
+    return optimizer->state->step;
+}
+
+int gw_optimizer_hash(const struct gw_optimizer *optimizer, uint8_t hash[GW_HASH_BYTES])
+{
+    struct gw_kernel kernel = optimizer->kernel;
+    const size_t count = kernel.tensors_count;
+    uint8_t *hashes = malloc(count * GW_HASH_BYTES + 1);
+    void *host = NULL;
+    int rc = hashes ? 0 : GW_ENOMEM;
+    tables_point(&kernel, optimizer->tables); /* those of the host */
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        const struct gw_kernel_tensor *tensor = &kernel.tensors[i];
+        const size_t bytes = tensor->count * gw_dtype_size((enum gw_dtype)tensor->dtype);
+        const void *data = tensor->data;
+        if (optimizer->device) {
+            free(host);
+            host = malloc(bytes + 1);
+            rc = host ? copy(optimizer, host, data, bytes, NULL) : GW_ENOMEM;
+            data = host;
+        }
+        if (rc == 0)
+            gw_hash_bytes(data, bytes, hashes + i * GW_HASH_BYTES);
+    }
+    if (rc == 0)
+        gw_hash_bytes(hashes, count * GW_HASH_BYTES, hash);
+    free(host);
+    free(hashes);
     return rc;
 }
 

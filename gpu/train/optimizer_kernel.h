@@ -2,6 +2,7 @@
 #ifndef GW_GPU_TRAIN_OPTIMIZER_KERNEL_H
 #define GW_GPU_TRAIN_OPTIMIZER_KERNEL_H
 
+#include "graph/wire/hash.h"
 #include <gangway/comm.h>
 #include <gangway/optimizer.h>
 
@@ -19,5 +20,11 @@ int gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max, double *n
 
 /* gw_optimizer_skip drops the factors of the next step, because this step is not made. */
 void gw_optimizer_skip(struct gw_optimizer *optimizer);
+
+/* gw_optimizer_steps returns the number of steps that the optimizer made. */
+uint64_t gw_optimizer_steps(const struct gw_optimizer *optimizer);
+
+/* gw_optimizer_hash hashes all parameters. Returns GW_ENOMEM, or GW_EIO if the device fails. */
+int gw_optimizer_hash(const struct gw_optimizer *optimizer, uint8_t hash[GW_HASH_BYTES]);
 
 #endif

@@ -98,3 +98,22 @@ bool gw_sampler_is_padding(const struct gw_sampler *sampler, int64_t i)
 {
     return position_of(sampler, i) >= sampler->options.samples;
 }
+
+uint64_t gw_sampler_digest(const struct gw_sampler *sampler, int64_t count)
+{
+    uint64_t digest = 0xcbf29ce484222325; /* FNV-1a, over little-endian numbers of 8 bytes */
+    assert(count >= 0 && count <= sampler->count);
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t index = (uint64_t)gw_sampler_index(sampler, i);
+        for (int shift = 0; shift < 64; shift += 8)
+            digest = (digest ^ (index >> shift & 0xff)) * 0x100000001b3;
+    }
+    return digest;
+}
+
+int64_t gw_sampler_steps(int64_t samples, int64_t batch, int ranks)
+{
+    const int64_t global = batch * ranks;
+    assert(samples >= 1 && batch >= 1 && ranks >= 1);
+    return (samples + global - 1) / global;
+}

@@ -58,7 +58,9 @@
 #define GANGWAY_GANGWAY_H
 
 #include <gangway/actor.h>
+#include <gangway/agree.h>
 #include <gangway/checkpoint.h>
+#include <gangway/checkpoint_writer.h>
 #include <gangway/clip.h>
 #include <gangway/comm.h>
 #include <gangway/coordination.h>

@@ -68,6 +68,17 @@ GW_API int64_t gw_sampler_index(const struct gw_sampler *sampler, int64_t i);
  * one, has the same sample in this epoch. */
 GW_API bool gw_sampler_is_padding(const struct gw_sampler *sampler, int64_t i);
 
+/* gw_sampler_digest returns a hash of the indexes of this rank's first `count` samples in their
+ * order; 0 <= count <= gw_sampler_count. It shows that two runs read the same samples (print it at
+ * the end of an epoch), or that two ranks read different ones. It is the same on all machines. */
+GW_API uint64_t gw_sampler_digest(const struct gw_sampler *sampler, int64_t count);
+
+/* gw_sampler_steps returns the number of steps in which all samples are used once, if each of
+ * `ranks` ranks takes `batch` samples a step. The last step may have fewer samples. So the global
+ * batch is batch * ranks: 5,656 samples at 64 a rank are 89 steps, with two ranks 45. All
+ * parameters are at least 1. */
+GW_API int64_t gw_sampler_steps(int64_t samples, int64_t batch, int ranks);
+
 #ifdef __cplusplus
 }
 #endif

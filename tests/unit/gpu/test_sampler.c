@@ -125,6 +125,31 @@ static void sampler_order_depends_only_on_seed_and_epoch(void **state)
     assert_memory_equal(one, first, sizeof first);
 }
 
+static void sampler_digest_tells_what_a_rank_has_read(void **state)
+{
+    struct gw_sampler *ranks[3];
+    for (int rank = 0; rank < 3; rank++)
+        ranks[rank] =
+            sampler_of(GW_SAMPLER_OPTIONS(.samples = 50, .rank = rank % 2, .ranks = 2, .seed = 1));
+    assert_true(gw_sampler_digest(ranks[0], 25) == gw_sampler_digest(ranks[2], 25));
+    assert_true(gw_sampler_digest(ranks[0], 25) != gw_sampler_digest(ranks[1], 25));
+    assert_true(gw_sampler_digest(ranks[0], 25) != gw_sampler_digest(ranks[0], 24));
+    const uint64_t first_epoch = gw_sampler_digest(ranks[0], 25);
+    gw_sampler_set_epoch(ranks[0], 1);
+    assert_true(gw_sampler_digest(ranks[0], 25) != first_epoch);
+    gw_sampler_set_epoch(ranks[0], 0);
+    assert_true(gw_sampler_digest(ranks[0], 25) == first_epoch);
+    for (int rank = 0; rank < 3; rank++)
+        gw_sampler_free(ranks[rank]);
+}
+
+static void steps_of_an_epoch_follow_the_global_batch(void **state)
+{
+    assert_int_equal(gw_sampler_steps(5656, 64, 1), 89);
+    assert_int_equal(gw_sampler_steps(5656, 64, 2), 45);
+    assert_int_equal(gw_sampler_steps(128, 64, 2), 1);
+}
+
 static void sampler_refuses_invalid_options(void **state)
 {
     static const struct gw_sampler_options bad[] = {
@@ -150,6 +175,8 @@ int main(void)
         cmocka_unit_test(sampler_covers_each_sample_once_across_ranks),
         cmocka_unit_test(sampler_resumes_an_epoch_on_another_number_of_ranks),
         cmocka_unit_test(sampler_order_depends_only_on_seed_and_epoch),
+        cmocka_unit_test(sampler_digest_tells_what_a_rank_has_read),
+        cmocka_unit_test(steps_of_an_epoch_follow_the_global_batch),
         cmocka_unit_test(sampler_refuses_invalid_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,63 @@
+/* Writes checkpoints while training goes on. A save copies the sections into memory, and a thread
+ * writes the copy to disk. The last checkpoints and the best one are kept:
+ *
+ *     PATH.STEP    the last `last` checkpoints
+ *     PATH.best    the one with the lowest metric (is_max: the highest)
+ *     PATH         the newest; gw_checkpoint_comm_load reads it
+ *
+ * The files are those of gw_checkpoint_file_write. They share their bytes on disk (hard links), so
+ * PATH needs no further room. If the process is killed, the checkpoint that was being written is
+ * missing and the ones before are complete.
+ *
+ * A writer belongs to one rank, usually rank 0, and is used by one thread at a time. */
+#ifndef GANGWAY_CHECKPOINT_WRITER_H
+#define GANGWAY_CHECKPOINT_WRITER_H
+
+#include <gangway/checkpoint.h>
+#include <gangway/options.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gw_checkpoint_writer;
+
+struct gw_checkpoint_writer_options {
+    size_t struct_size; /* see options.h */
+    const char *path;   /* copied */
+    uint32_t last;      /* 0: 2; GW_UNLIMITED: no checkpoint is removed */
+    bool is_max;        /* a higher metric is better */
+};
+#define GW_CHECKPOINT_WRITER_OPTIONS(...) GW_POINTER(gw_checkpoint_writer_options, __VA_ARGS__)
+
+/* gw_checkpoint_writer_open returns a writer, which the caller closes with
+ * gw_checkpoint_writer_close. Checkpoints of an earlier run at the path count among the last ones,
+ * and the best of them stays the best. Returns GW_EINVAL if the path is missing or too long,
+ * GW_ENOMEM, GW_EIO if the best checkpoint cannot be read. */
+GW_API int gw_checkpoint_writer_open(const struct gw_checkpoint_writer_options *options,
+                                     struct gw_checkpoint_writer **writer, struct gw_error *error);
+
+/* gw_checkpoint_writer_save copies the set and starts to write it as the checkpoint of a step. When
+ * it returns, the caller may change the data of the sections. If the save before is not on disk
+ * yet, the call first waits for it. A metric that is not a number is never the best.
+ *
+ * It returns the error of the save before, if that failed: GW_EIO with a text (the disk is full,
+ * ...); nothing is then saved, and the next call tries again. Other errors: GW_ENOMEM, GW_EEXIST
+ * (the set has a section "gangway.metric", which the writer adds). */
+GW_API int gw_checkpoint_writer_save(struct gw_checkpoint_writer *writer,
+                                     const struct gw_checkpoint *checkpoint, uint64_t step,
+                                     double metric, struct gw_error *error);
+
+/* gw_checkpoint_writer_wait returns when all saves are on disk, with the error of the last one. */
+GW_API int gw_checkpoint_writer_wait(struct gw_checkpoint_writer *writer, struct gw_error *error);
+
+/* gw_checkpoint_writer_close is gw_checkpoint_writer_wait, and frees the writer also if it returns
+ * an error. NULL is allowed. */
+GW_API int gw_checkpoint_writer_close(struct gw_checkpoint_writer *writer, struct gw_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
