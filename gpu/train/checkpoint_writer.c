@@ -15,11 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { WRITER_PATH_MAX = PATH_MAX - 64 }; /* there is room for a suffix */
+
 static const char METRIC[] = "gangway.metric";
 
 struct gw_checkpoint_writer {
     struct gw_checkpoint_writer_options options;
-    char path[PATH_MAX];
+    char path[WRITER_PATH_MAX];
     double best;
     /* Of the save that runs or is over; the thread uses them until it is joined. */
     pthread_t thread;
@@ -139,7 +141,7 @@ int gw_checkpoint_writer_open(const struct gw_checkpoint_writer_options *given,
     int rc = GW_OPTIONS_READ(&options, given, gw_checkpoint_writer_options, error);
     if (rc < 0)
         return rc;
-    if (!options.path || !options.path[0] || strlen(options.path) > PATH_MAX - 64)
+    if (!options.path || !options.path[0] || strlen(options.path) >= WRITER_PATH_MAX)
         return gw_error_set(error, GW_EINVAL, "checkpoint writer: the path must have 1 to %d bytes",
                             PATH_MAX - 64);
     struct gw_checkpoint_writer *self = calloc(1, sizeof *self);

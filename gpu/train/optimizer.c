@@ -243,7 +243,7 @@ int gw_optimizer_new(const struct gw_optimizer_options *given,
                      struct gw_optimizer **optimizer, struct gw_error *error)
 {
     struct gw_optimizer_options options;
-    uint64_t elements, pieces;
+    uint64_t elements = 0, pieces = 0;
     int rc = GW_OPTIONS_READ(&options, given, gw_optimizer_options, error);
     if (rc == 0)
         rc = options_check(&options, error);

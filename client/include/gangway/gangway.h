@@ -77,6 +77,7 @@
 #include <gangway/scaler.h>
 #include <gangway/schedule.h>
 #include <gangway/search.h>
+#include <gangway/step_report.h>
 #include <gangway/stream.h>
 #include <gangway/sweep.h>
 #include <gangway/task.h>
