@@ -1,8 +1,6 @@
 /* Opens the communicator of a rank. */
 #include "worker/runner/join.h"
 
-#include <gangway/task.h>
-
 #include "graph/wire/endpoint.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
@@ -117,10 +115,23 @@ static int open_hosts(struct gw_join *join, const struct gw_msg_gang *gang, uint
     return rc;
 }
 
+/* As CUDA does: up to the first invalid one ("-1", "NoDevFiles"). */
+uint32_t gw_join_gpu_count(void)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    uint32_t count = 0;
+    while (list && *list && *list != '-' && strncmp(list, "NoDevFiles", 10) != 0) {
+        count++;
+        list = strchr(list, ',');
+        list = list ? list + 1 : NULL;
+    }
+    return count;
+}
+
 /* Returns true if this process has a whole GPU. NCCL refuses two ranks on one GPU. */
 static bool has_own_gpu(void)
 {
-    return gw_task_gpu_count(NULL) > 0 && !getenv("GANGWAY_GPU_MEMORY_BYTES");
+    return gw_join_gpu_count() > 0 && !getenv("GANGWAY_GPU_MEMORY_BYTES");
 }
 
 void gw_join_device(struct gw_comm **comm)
@@ -135,12 +146,12 @@ void gw_join_device(struct gw_comm **comm)
  * none. If NCCL is missing on one host, all ranks keep the host backend. */
 static int open_nccl(struct gw_join *join, struct gw_comm **comm, struct gw_error *error)
 {
-    if (gw_task_gpu_count(NULL) > 1) {
+    if (gw_join_gpu_count() > 1) {
         gw_comm_close(*comm);
         return gw_error_set(error, GW_EINVAL,
                             "each rank has %u GPUs, but the communicator of a gang of functions "
                             "uses one: ask for one GPU a rank, and for more ranks",
-                            (unsigned)gw_task_gpu_count(NULL));
+                            (unsigned)gw_join_gpu_count());
     }
     const struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = *comm);
     struct gw_error why;

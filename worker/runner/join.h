@@ -33,6 +33,9 @@ int gw_join_go(struct gw_join *join, const struct gw_msg_gang_start *go, const i
 int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                  struct gw_comm **comm, struct gw_error *error);
 
+/* gw_join_gpu_count returns how many GPUs this process sees (CUDA_VISIBLE_DEVICES). */
+uint32_t gw_join_gpu_count(void);
+
 /* gw_join_device makes a host communicator of one rank one of NCCL on this process's first GPU. It
  * does nothing if the process has no whole GPU, or if NCCL is missing. */
 void gw_join_device(struct gw_comm **comm);

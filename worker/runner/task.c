@@ -237,18 +237,10 @@ uint32_t gw_task_local_rank(const struct gw_task *task)
     return task->local_rank;
 }
 
-/* Counts GPUs as CUDA does: up to the first invalid one ("-1", "NoDevFiles"). */
 uint32_t gw_task_gpu_count(const struct gw_task *task)
 {
-    const char *list = getenv("CUDA_VISIBLE_DEVICES");
-    uint32_t count = 0;
     (void)task;
-    while (list && *list && *list != '-' && strncmp(list, "NoDevFiles", 10) != 0) {
-        count++;
-        list = strchr(list, ',');
-        list = list ? list + 1 : NULL;
-    }
-    return count;
+    return gw_join_gpu_count();
 }
 
 /* -- Ranks ---------------------------------------------------------------------------------------
