@@ -319,7 +319,7 @@ def import_optuna(*others):
     try:
         import optuna
         for other in others:
-            importlib.import_module(other)
+            importlib.import_module(other.partition("[")[0])
         return optuna
     except ImportError:
         pass
