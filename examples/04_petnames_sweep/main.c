@@ -27,6 +27,7 @@ struct arguments {
     const char *ranks, *batch, *lr;   /* values of the three parameters, "1,2,4" */
     struct pet_trainer_options train; /* what all trials share */
     const char *data, *name, *out;
+    char own_name[GW_SWEEP_NAME_MAX + 1];    /* without --name */
     char source[PATH_MAX], folder[PATH_MAX]; /* absolute: of the data, and of `out` */
     bool attached; /* the cluster is private, and ends with this program */
 };
@@ -41,7 +42,7 @@ static const char usage[] =
     "  --data FILE|URL    names to train on, as for 03_petnames (made-up names)\n"
     "  --epochs N         passes over the data (4)\n"
     "  --seed N           of parameters and order (1)\n"
-    "  --name NAME        of the study, for `gangway sweep show NAME` (petnames)\n"
+    "  --name NAME        of the study, at the cluster (petnames-SIZE-EPOCHS)\n"
     "  --out DIR          where the pictures go (petnames_sweep)\n";
 
 /* -- The command line --- */
@@ -97,7 +98,6 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments,
         .batch = "64,256,1024",
         .lr = ".001,.004,.016",
         .train = {.size = "demo", .epochs = 4, .seed = 1, .by_epoch = true, .resume = true},
-        .name = "petnames",
         .out = "petnames_sweep",
     };
     int rc = 0, option;
@@ -106,6 +106,10 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments,
     if (rc >= 0 && optind < argc)
         rc = gw_error_set(error, GW_EINVAL, "%s: takes options only", argv[optind]);
     struct pet_trainer_options recipe;
+    (void)snprintf(arguments->own_name, sizeof arguments->own_name, "petnames-%s-%" PRId64,
+                   arguments->train.size, arguments->train.epochs);
+    if (!arguments->name) /* a study with other settings is another one */
+        arguments->name = arguments->own_name;
     if (rc >= 0)
         rc = pet_trainer_recipe(arguments->train.size, 1, &recipe, error);
     return rc;

@@ -58,6 +58,7 @@ class PetNames(e2e.Case):
         jobs = self.gangway_json("jobs", "--all")
         self.assertEqual(self.sweep(*words, rc=1)[1].keys(), rows.keys())
         self.assertEqual(len(self.gangway_json("jobs", "--all")), len(jobs))
+        self.assertIn("petnames-demo-2", self.gangway("sweep", "list").stdout)
         get, generate = re.findall("^    ([gp].*)", done.stdout, re.M)
         self.gangway(*get.split()[1:])
         names = self.run_program(TRAIN, *generate.split()[1:]).stdout

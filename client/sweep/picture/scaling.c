@@ -258,6 +258,8 @@ static void draw_lines(FILE *out, const struct scaling *scaling)
         if (batch > 0)
             (void)snprintf(name, sizeof name, "global batch %.6g", batch);
         draw_line(out, scaling, first, end, colour, name);
+        if (line > 0) /* the first entry says what the numbers are */
+            (void)snprintf(name, sizeof name, "%.6g", batch);
         if (legend + gw_draw_text_width(name, 12) < GW_DRAW_WIDTH - GW_DRAW_RIGHT - 40)
             gw_draw_legend(out, &legend, LEGEND_Y, colour, true, name);
     }
