@@ -230,6 +230,8 @@ void gw_ddp_close(struct gw_ddp *ddp)
 {
     if (!ddp)
         return;
+    if (ddp->in_pass && ddp->reduce) /* other ranks may wait for reductions of this pass */
+        gw_comm_abort(ddp->comm, GW_ECANCELLED, ddp->comm->rank);
     gw_ddp_thread_close(ddp->thread);
     if (ddp->comm) { /* in the same order on all ranks */
         gw_comm_dealloc(ddp->comm, ddp->unused);

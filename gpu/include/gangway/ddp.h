@@ -99,7 +99,8 @@ GW_API int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp
                        struct gw_error *error);
 
 /* gw_ddp_close frees the object and its gradients. NULL is allowed. Call it before the communicator
- * is closed. */
+ * is closed. In the middle of a pass that reduces, it aborts the communicator, because other ranks
+ * may wait for this one. */
 GW_API void gw_ddp_close(struct gw_ddp *ddp);
 
 /* gw_ddp_gradient returns the gradient of parameter i. It has as many elements as the parameter, is

@@ -229,6 +229,37 @@ static void finish_makes_the_stream_wait_and_not_the_host(void **state)
     }
 }
 
+/* Rank 1 never marks a parameter ready, and leaves. The work of rank 0 ends long before its
+ * deadline. */
+static int rank_never_ready(struct world_rank *self)
+{
+    struct gw_ddp *ddp;
+    cudaStream_t stream;
+    struct gw_error error;
+    RANK_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    RANK_CHECK_RC(ddp_open(self, stream, false, &ddp), 0);
+    RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+    RANK_CHECK_RC(gw_ddp_ready(ddp, 1, NULL), 0);
+    if (self->rank == 1) {
+        RANK_CHECK_RC(gw_ddp_finish(ddp, &error), GW_EINVAL);
+        RANK_CHECK(strstr(error.text, "parameter 0 (\"w\") was not marked ready"));
+    } else {
+        (void)gw_ddp_ready(ddp, 0, NULL); /* rank 1 may have left already */
+        (void)gw_ddp_finish(ddp, NULL);
+        RANK_CHECK_RC(gw_comm_wait(self->comm, stream, &error), GW_EABORTED);
+        RANK_CHECK(strstr(error.text, "aborted: rank 1"));
+    }
+    gw_ddp_close(ddp);
+    RANK_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+    return 0;
+}
+
+static void parameter_that_is_never_ready_ends_the_pass_on_all_ranks(void **state)
+{
+    struct world world = {.hooks = &comm_nccl_hooks, .ranks = 2, .function = rank_never_ready};
+    assert_int_equal(world_run(&world), 0);
+}
+
 /* Waits until the watchdog has asked for the event of work that does not end. */
 static void await_watchdog(void)
 {
@@ -344,6 +375,7 @@ int main(void)
         cmocka_unit_test(bucket_reduction_waits_for_its_gradient),
         cmocka_unit_test(gradients_of_unused_parameters_stay_with_a_stream),
         cmocka_unit_test(finish_makes_the_stream_wait_and_not_the_host),
+        cmocka_unit_test(parameter_that_is_never_ready_ends_the_pass_on_all_ranks),
         cmocka_unit_test(step_can_be_captured_in_a_graph),
         cmocka_unit_test(operation_without_a_stream_follows_the_default_stream),
     };
