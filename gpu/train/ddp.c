@@ -53,6 +53,9 @@ struct gw_ddp {
     int32_t *users; /* [params_count]: by how many ranks, at the last reduction */
     char *unused;   /* room for gradients that no rank used; from gw_comm_alloc, or NULL */
     size_t unused_bytes;
+    size_t first_bucket_bytes, bucket_bytes;
+    int64_t *order; /* [params_count]: parameters in the order in which they became ready */
+    size_t arrived; /* number of entries of the last pass that reduced */
     bool in_pass, reduce;
 };
 
@@ -111,14 +114,14 @@ static bool is_first_of_dtype(const struct gw_ddp *ddp, const struct bucket *buc
     return true;
 }
 
-/* Distributes the parameters over buckets, last parameter first. The index of a bucket follows from
- * its first parameter. Backward can fill the buckets in this order. */
-static int buckets_plan(struct gw_ddp *ddp, const struct gw_ddp_options *options)
+/* Distributes the parameters over buckets, in the given order. The index of a bucket follows from
+ * its first parameter. Backward can fill the buckets in this order. The size of the block does not
+ * depend on the order. */
+static int buckets_plan(struct gw_ddp *ddp, const int64_t *order)
 {
-    const size_t first_bytes =
-        options->first_bucket_bytes ? options->first_bucket_bytes : GW_DDP_FIRST_BUCKET_BYTES;
-    const size_t later_bytes = options->bucket_bytes ? options->bucket_bytes : GW_DDP_BUCKET_BYTES;
-    for (size_t i = ddp->params_count; i-- > 0;) {
+    ddp->buckets_count = ddp->block_bytes = 0;
+    for (size_t k = 0; k < ddp->params_count; k++) {
+        const size_t i = (size_t)order[k];
         struct param *param = &ddp->params[i];
         struct bucket *bucket = bucket_for(ddp, param->dtype, i);
         param->bucket = (size_t)(bucket - ddp->buckets);
@@ -128,7 +131,8 @@ static int buckets_plan(struct gw_ddp *ddp, const struct gw_ddp_options *options
         if (bucket->bytes > PTRDIFF_MAX / 2 - align_up(param->bytes))
             return GW_ENOMEM;
         bucket->bytes += align_up(param->bytes);
-        const size_t limit = is_first_of_dtype(ddp, bucket) ? first_bytes : later_bytes;
+        const size_t limit =
+            is_first_of_dtype(ddp, bucket) ? ddp->first_bucket_bytes : ddp->bucket_bytes;
         bucket->closed = bucket->bytes >= limit;
     }
     for (size_t i = 0; i < ddp->buckets_count; i++) {
@@ -139,6 +143,14 @@ static int buckets_plan(struct gw_ddp *ddp, const struct gw_ddp_options *options
     for (size_t i = 0; i < ddp->params_count; i++)
         ddp->params[i].offset += ddp->buckets[ddp->params[i].bucket].offset;
     return 0;
+}
+
+/* Completes the order of arrival by the parameters that have not arrived, the last one first. */
+static void order_complete(struct gw_ddp *ddp)
+{
+    for (size_t i = ddp->params_count; ddp->arrived < ddp->params_count && i-- > 0;)
+        if (!ddp->params[i].ready)
+            ddp->order[ddp->arrived++] = (int64_t)i;
 }
 
 static int ddp_init(struct gw_ddp *ddp, const struct gw_ddp_options *options,
@@ -153,14 +165,19 @@ static int ddp_init(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     ddp->buckets = calloc(count, sizeof *ddp->buckets);
     ddp->used = calloc(count, sizeof *ddp->used);
     ddp->users = calloc(count, sizeof *ddp->users);
-    if (!ddp->params || !ddp->buckets || !ddp->used || !ddp->users)
+    ddp->order = calloc(count, sizeof *ddp->order);
+    ddp->first_bucket_bytes =
+        options->first_bucket_bytes ? options->first_bucket_bytes : GW_DDP_FIRST_BUCKET_BYTES;
+    ddp->bucket_bytes = options->bucket_bytes ? options->bucket_bytes : GW_DDP_BUCKET_BYTES;
+    if (!ddp->params || !ddp->buckets || !ddp->used || !ddp->users || !ddp->order)
         return gw_error_set(error, GW_ENOMEM, "ddp: out of memory for %zu parameters", count);
     for (size_t i = 0; i < count; i++) {
         int rc = param_init(&ddp->params[i], &options->params[i], i, error);
         if (rc < 0)
             return rc;
     }
-    int rc = buckets_plan(ddp, options);
+    order_complete(ddp);
+    int rc = buckets_plan(ddp, ddp->order);
     return rc < 0 ? gw_error_set(error, rc, "ddp: too many parameters") : 0;
 }
 
@@ -195,7 +212,7 @@ static void thread_start(struct gw_ddp *ddp, const struct gw_ddp_options *option
         gw_comm_split(ddp->comm, &all, &reducer, NULL) < 0)
         return;
     ddp->reducer = reducer;
-    ddp->thread = gw_ddp_thread_open(reducer, ddp->buckets_count);
+    ddp->thread = gw_ddp_thread_open(reducer, ddp->params_count);
 }
 
 int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct gw_error *error)
@@ -243,6 +260,7 @@ void gw_ddp_close(struct gw_ddp *ddp)
     free(ddp->buckets);
     free(ddp->used);
     free(ddp->users);
+    free(ddp->order);
     free(ddp);
 }
 
@@ -268,7 +286,7 @@ int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
         ddp->params[i].ready = false;
     for (size_t i = 0; i < ddp->buckets_count; i++)
         ddp->buckets[i].pending = ddp->buckets[i].params;
-    ddp->launched = 0;
+    ddp->launched = ddp->arrived = 0;
     ddp->in_pass = true;
     ddp->reduce = reduce;
     gw_comm_set_timeout(ddp->reducer, ddp->comm->timeout_ns);
@@ -318,6 +336,7 @@ int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error)
                             param->name);
     param->ready = true;
     ddp->used[i] = 1;
+    ddp->order[ddp->arrived++] = (int64_t)i;
     if (!ddp->reduce)
         return 0;
     ddp->buckets[param->bucket].pending--;
@@ -438,6 +457,21 @@ int gw_ddp_broadcast(struct gw_ddp *ddp, struct gw_error *error)
             return rc;
     }
     return gw_comm_wait(ddp->comm, ddp->stream, error);
+}
+
+int gw_ddp_rebuild(struct gw_ddp *ddp, struct gw_error *error)
+{
+    if (ddp->in_pass)
+        return gw_error_set(error, GW_EINVAL, "ddp: gw_ddp_rebuild was called inside a pass");
+    order_complete(ddp);
+    int rc = gw_comm_broadcast(
+        ddp->comm,
+        GW_COMM_ARGS(.recv = ddp->order, .count = ddp->params_count, .dtype = GW_DTYPE_I64), error);
+    if (rc < 0)
+        return rc;
+    (void)buckets_plan(ddp, ddp->order); /* the same bytes as before: they fit */
+    gw_ddp_zero(ddp);
+    return 0;
 }
 
 size_t gw_ddp_buckets(const struct gw_ddp *ddp)

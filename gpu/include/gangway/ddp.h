@@ -104,9 +104,9 @@ GW_API int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp
 GW_API void gw_ddp_close(struct gw_ddp *ddp);
 
 /* gw_ddp_gradient returns the gradient of parameter i. It has as many elements as the parameter, is
- * aligned to 64 bytes and stays valid until gw_ddp_close. The memory is part of a bucket, allocated
- * by gw_comm_alloc (on NCCL it is device memory). After gw_ddp_finish it holds the mean over all
- * ranks. */
+ * aligned to 64 bytes and stays valid until gw_ddp_rebuild or gw_ddp_close. The memory is part of a
+ * bucket, allocated by gw_comm_alloc (on NCCL it is device memory). After gw_ddp_finish it holds
+ * the mean over all ranks. */
 GW_API void *gw_ddp_gradient(struct gw_ddp *ddp, size_t i);
 
 /* gw_ddp_zero sets all gradients to zero. If there is a stream, this happens after the work that is
@@ -133,6 +133,13 @@ GW_API int gw_ddp_finish(struct gw_ddp *ddp, struct gw_error *error);
 /* gw_ddp_broadcast copies rank 0's parameters to all ranks, for example after rank 0 has loaded a
  * checkpoint. */
 GW_API int gw_ddp_broadcast(struct gw_ddp *ddp, struct gw_error *error);
+
+/* gw_ddp_rebuild distributes the gradients over buckets in the order in which rank 0 marked them
+ * ready in its last pass, for example once after the first step. Reductions then start as early as
+ * possible, also if backward does not go through the parameters from the last to the first. It is
+ * collective. All gradients become zero and move: call gw_ddp_gradient again. Returns GW_EINVAL
+ * inside a pass. */
+GW_API int gw_ddp_rebuild(struct gw_ddp *ddp, struct gw_error *error);
 
 /* gw_ddp_buckets returns the number of buckets. */
 GW_API size_t gw_ddp_buckets(const struct gw_ddp *ddp);

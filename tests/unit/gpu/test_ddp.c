@@ -354,6 +354,42 @@ static void ddp_refuses_invalid_calls(void **state)
     assert_int_equal(world_run(&world), 0);
 }
 
+/* The order of arrival on rank 0 decides, on all ranks. */
+static int rank_rebuilds(struct world_rank *self)
+{
+    static const size_t orders[2][PARAMS] = {{2, 0, 4, 1, 3}, {4, 3, 2, 1, 0}};
+    static const size_t buckets[PARAMS] = {0, 1, 0, 2, 0};
+    struct gw_ddp_param params[PARAMS];
+    struct gw_ddp *ddp;
+    params_init(params);
+    const struct gw_ddp_options options = options_of(self, params);
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
+    for (int step = 0; step < 3; step++) {
+        RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+        RANK_CHECK_RC(gw_ddp_rebuild(ddp, NULL), GW_EINVAL);
+        for (size_t k = 0; k < PARAMS; k++) {
+            const size_t i = orders[self->rank > 0][k];
+            gradient_add(ddp, params, i, self->rank + 1.0 + (double)i);
+            RANK_CHECK_RC(gw_ddp_ready(ddp, i, NULL), 0);
+        }
+        RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+        for (size_t i = 0; i < PARAMS; i++)
+            RANK_CHECK(gradient_is(ddp, params, i, mean(self, 1) + (double)i));
+        RANK_CHECK_RC(gw_ddp_rebuild(ddp, NULL), 0);
+        RANK_CHECK(gw_ddp_buckets(ddp) == 3);
+        for (size_t i = 0; i < PARAMS; i++)
+            RANK_CHECK(gw_ddp_bucket_of(ddp, i) == buckets[i] && gradient_is(ddp, params, i, 0));
+    }
+    gw_ddp_close(ddp);
+    return 0;
+}
+
+static void ddp_rebuilds_its_buckets_in_the_order_of_arrival(void **state)
+{
+    struct world world = {.hooks = &HOOKS, .ranks = 3, .function = rank_rebuilds};
+    assert_int_equal(world_run(&world), 0);
+}
+
 /* A mistake of one rank is the error of all ranks, and the communicator stays usable. */
 static int rank_fails_alone(struct world_rank *self)
 {
@@ -479,6 +515,7 @@ int main(void)
         cmocka_unit_test(ddp_reduces_partly_used_and_skips_unused_parameters),
         cmocka_unit_test(ddp_error_names_what_differs_between_ranks),
         cmocka_unit_test(ddp_refuses_invalid_calls),
+        cmocka_unit_test(ddp_rebuilds_its_buckets_in_the_order_of_arrival),
         cmocka_unit_test(ddp_open_that_fails_on_one_rank_fails_on_all),
 #ifdef DDP_HOSTS
         cmocka_unit_test(ddp_reduces_across_hosts_beside_the_backward_pass),
