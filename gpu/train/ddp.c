@@ -188,6 +188,8 @@ static int ddp_prepare(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     if (options->params_count == 0)
         return gw_error_set(error, GW_EINVAL,
                             "ddp: params_count is 0: give at least one parameter");
+    if (!options->comm)
+        return gw_error_set(error, GW_EINVAL, "ddp: comm is NULL: give a communicator");
     int rc = ddp_init(ddp, options, error);
     for (size_t i = 0; rc == 0 && options->stream && i < ddp->params_count; i++)
         if (!gw_comm_reaches(ddp->comm, ddp->params[i].data))
@@ -226,7 +228,8 @@ int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct 
     struct gw_ddp *self = calloc(1, sizeof *self);
     rc =
         self ? ddp_prepare(self, &read, &own) : gw_error_set(&own, GW_ENOMEM, "ddp: out of memory");
-    rc = gw_ddp_agree(&read, rc, &own);
+    if (read.comm) /* without one this rank can tell no other */
+        rc = gw_ddp_agree(&read, rc, &own);
     if (rc == 0) {
         thread_start(self, &read);
         rc = gw_comm_alloc(self->reducer, self->block_bytes, &block, &own);
