@@ -92,7 +92,7 @@ static void flush(struct gw_actor_batch *calls)
         calls->capacity *= 2;
     else if (calls->rows < calls->capacity / 4 && calls->capacity > CAPACITY_MIN)
         calls->capacity /= 2;
-    group->gathering = false;
+    group->unsent = false;
     calls->group = NULL;
     calls->rows = 0;
     gw_array_clear(&calls->specs);
@@ -147,7 +147,7 @@ static int open_batch(struct gw_actor_batch *calls, struct gw_error *error)
     group->count = group->pending = 0;
     group->live = 0;
     gw_future_group_expect(group, false);
-    group->gathering = true;
+    group->unsent = true;
     group->own = is_own(client, calls->actor);
     if (calls->group) { /* another thread has made a group meanwhile */
         (void)gw_map_remove(&client->groups, request);

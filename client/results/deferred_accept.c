@@ -70,7 +70,7 @@ static bool is_any_open(const struct gw_client *client)
     uint64_t request, found;
     while (gw_map_next(&client->groups, &at, &request, &found)) {
         const struct gw_future_group *group = (const struct gw_future_group *)(uintptr_t)found;
-        if (group->unanswered && !group->gathering)
+        if (group->unanswered && !group->unsent)
             return true;
     }
     return false;
@@ -105,7 +105,7 @@ void gw_deferred_accepts_closed(struct gw_client *client)
         pthread_mutex_lock(&client->lock);
         while (!group && gw_map_next(&client->groups, &at, &request, &found)) {
             struct gw_future_group *each = (struct gw_future_group *)(uintptr_t)found;
-            if (!each->unanswered || each->gathering)
+            if (!each->unanswered || each->unsent)
                 continue;
             each->unanswered = false;
             if (--each->live == 0)

@@ -44,7 +44,7 @@ struct gw_future_group {
     uint64_t *scattered;     /* names of the scattered large arguments, owned */
     _Atomic bool unanswered; /* no job number yet; the group counts itself in `live` */
     bool quiet;              /* the scheduler delays its answer until it is asked */
-    bool gathering;          /* of actor calls: not sent yet */
+    bool unsent;             /* of actor calls: not sent yet */
     uint32_t scattered_count;
     uint32_t count;
     struct gw_future futures[];

@@ -243,7 +243,7 @@ static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
     return gw_file_upload_send(client, spec->options.files, hash, error);
 }
 
-#define HANG_NS (600 * GW_NS_PER_S)
+#define HANG_TIMEOUT_NS (600 * GW_NS_PER_S)
 #define FULL_SIZE_TIMEOUT_NS (30 * GW_NS_PER_S)
 
 static const char *text(const char *given)
@@ -284,7 +284,7 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
                                          : FULL_SIZE_TIMEOUT_NS;
     if (options->ranks && options->gang.hang_timeout_ns != UINT64_MAX)
         spec->hang_timeout_ns =
-            options->gang.hang_timeout_ns ? options->gang.hang_timeout_ns : HANG_NS;
+            options->gang.hang_timeout_ns ? options->gang.hang_timeout_ns : HANG_TIMEOUT_NS;
 }
 
 /* Returns the streams that the client serves: printed output, held output, or standard input. A

@@ -26,7 +26,7 @@ struct run {
     size_t in_part, in_at;             /* in_at: bytes of this part that are done */
     size_t in_done;                    /* bytes of all parts, including the head */
     size_t staged; /* bytes in the stage; between two reads less than an element */
-    uint64_t progress_ns;
+    uint64_t moved_ns;
 };
 
 int gw_ring_init(struct gw_ring *ring)
@@ -170,10 +170,9 @@ static int rest(struct run *run, size_t in_total)
 {
     struct gw_ring *ring = run->ring;
     const uint64_t now_ns = gw_segment_now_ns();
-    if (now_ns - run->progress_ns < ring->spin_ns)
+    if (now_ns - run->moved_ns < ring->spin_ns)
         return 0;
-    if (now_ns - run->progress_ns > (uint64_t)STALL_S * 1000000000 &&
-        atomic_load(&ring->closed) >= 0)
+    if (now_ns - run->moved_ns > (uint64_t)STALL_S * 1000000000 && atomic_load(&ring->closed) >= 0)
         return gw_error_set(run->error, GW_ECLOSED, "a rank has closed its communicator");
     struct pollfd fds[2];
     size_t count = 0;
@@ -187,11 +186,8 @@ static int rest(struct run *run, size_t in_total)
 int gw_ring_run(struct gw_ring *ring, const struct gw_ring_flow *flow,
                 const struct gw_ring_wait *wait, struct gw_error *error)
 {
-    struct run run = {.ring = ring,
-                      .flow = flow,
-                      .wait = wait,
-                      .error = error,
-                      .progress_ns = gw_segment_now_ns()};
+    struct run run = {
+        .ring = ring, .flow = flow, .wait = wait, .error = error, .moved_ns = gw_segment_now_ns()};
     size_t in_total = 0;
     for (size_t i = 0; i < flow->outs; i++)
         run.out_left += flow->out[i].bytes;
@@ -205,7 +201,7 @@ int gw_ring_run(struct gw_ring *ring, const struct gw_ring_flow *flow,
         if (pulled < 0)
             return pulled;
         if (pushed || pulled) {
-            run.progress_ns = gw_segment_now_ns();
+            run.moved_ns = gw_segment_now_ns();
             continue;
         }
         int rc = rest(&run, in_total);

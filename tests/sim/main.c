@@ -58,7 +58,7 @@ static const struct {
     [141] = {"backoff", "a failed task is tried again at once"},
     [190] = {"event-log-lies",
              "the event log says of a task that ended well that it was cancelled"},
-    [191] = {"restart-uncharged", "a gang that fails is started again for ever"},
+    [191] = {"restart-uncounted", "a gang that fails is started again for ever"},
     [195] = {"pause-ends", "what a gang returns that was told to pause is its result"},
     [193] = {"checkpoint-lost", "an attempt does not go on from the current checkpoint"},
     [320] = {"checkpoint-homeless", "the host of a checkpoint is taken for lost while it lives"},

@@ -48,7 +48,7 @@ struct dep {
 };
 
 /* The GPUs that each rank of a task needs: GW_GPU_IF_ANY, one, or a fraction of one. */
-enum { WORK_GPU_IF_ANY = 1, WORK_GPU, WORK_GPU_SHARE };
+enum { WORK_GPU_IF_ANY = 1, WORK_GPU, WORK_GPU_FRACTION };
 
 /* Bugs that show only in gangs. */
 #define SIM_PLANTED_IN_GANGS                                                                       \
@@ -368,11 +368,11 @@ struct client {
     uint64_t version;      /* latest version of the variable that it received */
     uint64_t fence;        /* number of its latest lease */
     bool opened, opened_queue, ended;
-    struct process *process;    /* the process that it is inside of; NULL: none, or it has ended */
-    struct work *work;          /* the task that the process runs */
-    uint64_t epoch;             /* epoch of the process */
-    int32_t execution;          /* attempt number of the task */
-    bool alive, greeted, quiet; /* greeted: it was welcomed; quiet: it submits no more */
+    struct process *process;     /* the process that it is inside of; NULL: none, or it has ended */
+    struct work *work;           /* the task that the process runs */
+    uint64_t epoch;              /* epoch of the process */
+    int32_t execution;           /* attempt number of the task */
+    bool alive, welcomed, quiet; /* quiet: it submits no more */
     struct conn *conn;
     uint64_t term, session, sent, next_request;
     GW_ARRAY(struct sim_job *) jobs;
@@ -442,7 +442,7 @@ struct sim {
     uint64_t next_put;                  /* number of values put into the queue */
     struct gw_map got;                  /* values that were taken from the queue */
     struct gw_map fences;               /* numbers of leases */
-    uint32_t lent_max;                  /* limit for every worker; 0: the default */
+    uint32_t yielded_max;               /* limit for every worker; 0: the default */
     GW_ARRAY(struct work *) work;       /* indexed by id - 1 */
     GW_ARRAY(struct sim_job *) jobs;
     struct gw_map spread;    /* attempts whose checkpoint also exists elsewhere; see leave.c */

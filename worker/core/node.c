@@ -84,8 +84,8 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
         core->options.fence_ns = GW_FENCE_NS;
     if (!core->options.orphan_ns)
         core->options.orphan_ns = 600 * SECOND;
-    if (!core->options.lent_max)
-        core->options.lent_max = 512;
+    if (!core->options.yielded_max)
+        core->options.yielded_max = 512;
     if (!core->options.runner_idle_ns)
         core->options.runner_idle_ns = 60 * SECOND;
     core->starving_serial = UINT64_MAX;

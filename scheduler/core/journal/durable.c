@@ -84,7 +84,7 @@ static void get_CHARGES(struct reader *in, struct gw_charges *x)
                              .retries = bytes[2],
                              .crashes = bytes[3],
                              .losses = bytes[4],
-                             .uncharged = bytes[5],
+                             .uncounted = bytes[5],
                              .preemptions = bytes[6],
                              .ports = bytes[7]};
 }

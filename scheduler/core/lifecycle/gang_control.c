@@ -16,13 +16,13 @@
 #include <stdio.h>
 
 /* Ends all ranks with the long grace period, so that they can save their state. The gang then
- * starts again. If `charged` is true, this counts as a preemption. */
+ * starts again. If `counts` is true, this counts as a preemption. */
 static void end_gently(struct gw_sched *sched, struct gw_gang_attempt *gang, const char *by,
-                       bool charged)
+                       bool counts)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
     uint64_t grace_ns = spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
-    struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED, .executing = charged, .text = by};
+    struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED, .executing = counts, .text = by};
     gw_sched_gang_end_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
 }
 

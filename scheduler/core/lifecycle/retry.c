@@ -137,7 +137,7 @@ void gw_sched_retry_run_again(struct gw_sched *sched, struct gw_job *job, uint32
                               uint32_t retry)
 {
     struct gw_charges charges = {.tries = job->tasks.charges[row].tries};
-    GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
+    GW_FACT(sched, task_charges, .at = job, .job = job->id, .index = row, .charges = charges);
     gw_sched_retry_reopen(sched, job, row, retry);
 }
 

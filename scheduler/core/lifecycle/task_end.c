@@ -104,7 +104,7 @@ static uint32_t worker_losses_max(const struct gw_sched *sched, const struct gw_
         return sched->options.loss_budget;
     if (most == GW_NONE || most == GW_UNLIMITED)
         return most == GW_NONE ? 1 : GW_UNLIMITED;
-    return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
+    return most < GW_UNCOUNTED_MAX ? most + 1 : GW_UNCOUNTED_MAX;
 }
 
 uint32_t gw_sched_task_end_preemptions_max(const struct gw_spec *spec)
@@ -112,7 +112,7 @@ uint32_t gw_sched_task_end_preemptions_max(const struct gw_spec *spec)
     uint32_t most = spec->message.preemptions_max;
     if (most == UINT32_MAX)
         return 0;
-    return most && most < GW_UNCHARGED_MAX ? most : GW_UNCHARGED_MAX;
+    return most && most < GW_UNCOUNTED_MAX ? most : GW_UNCOUNTED_MAX;
 }
 
 /* A command, a rank of a gang and an actor each have a process of their own. No other task can have
@@ -188,9 +188,9 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
         charges->ports++;
         return true;
     case GW_OUTCOME_UNREACHED:
-        if (charges->uncharged >= GW_UNREACHED_MAX)
+        if (charges->uncounted >= GW_UNREACHED_MAX)
             return charge_retry(spec, charges);
-        charges->uncharged++;
+        charges->uncounted++;
         return true;
     case GW_OUTCOME_FULL:
         if (end->executing && ++charges->crashes >= sched->options.crash_budget)
@@ -203,7 +203,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     default:
         return false; /* no retry: over the time limit, cannot start, ... */
     }
-    return ++charges->uncharged < GW_UNCHARGED_MAX;
+    return ++charges->uncounted < GW_UNCOUNTED_MAX;
 }
 
 /* Shortens a text that does not fit into the rest of `bytes` at its beginning. The first cause is
@@ -294,7 +294,7 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
     bool once = gw_sched_is_call(spec) || gw_sched_task_end_actor_stood(job);
     bool again = !task_end->final && charge(sched, spec, task_end->end, once, &charges);
     if (memcmp(&before, &charges, sizeof charges) != 0)
-        GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
+        GW_FACT(sched, task_charges, .at = job, .job = job->id, .index = row, .charges = charges);
     if (again) {
         uint64_t delay_ns = 0;
         bool refused = task_end->end->outcome == GW_OUTCOME_FULL;

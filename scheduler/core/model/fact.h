@@ -39,7 +39,7 @@ struct gw_charges {
     uint8_t retries;   /* after errors of the user's code */
     uint8_t crashes;   /* runner processes that died while running it */
     uint8_t losses;    /* workers that were lost while running it */
-    uint8_t uncharged; /* number of ends of attempts that do not count against the retry budget
+    uint8_t uncounted; /* number of ends of attempts that do not count against the retry budget
                           (this number has a limit, too) */
     uint8_t preemptions;
     uint8_t ports; /* number of attempts that failed because another process used their MASTER_PORT

@@ -39,7 +39,7 @@ void gw_fact_log_put_STR(struct gw_buffer *out, const char *x)
 void gw_fact_log_put_CHARGES(struct gw_buffer *out, struct gw_charges x)
 {
     uint8_t bytes[8] = {x.tries & 0xff, x.tries >> 8, x.retries,     x.crashes,
-                        x.losses,       x.uncharged,  x.preemptions, x.ports};
+                        x.losses,       x.uncounted,  x.preemptions, x.ports};
     put(out, bytes, sizeof bytes);
 }
 

@@ -20,7 +20,7 @@ enum {
     GW_WINDOWS_MAX = 1 << 20,       /* prefetched tasks of all windows, beyond one for each slot */
     GW_SLOTS_MAX = 1 << 22,         /* of all workers; attempt ids suffice for four times that */
     GW_SLOTLESS_MAX = 64,           /* tasks without a slot that a worker runs at once */
-    GW_UNCHARGED_MAX = 100,         /* attempts that do not count against the retry budget */
+    GW_UNCOUNTED_MAX = 100,         /* attempts that do not count against the retry budget */
     GW_PORT_TRIES_MAX = 3,          /* more attempts of a gang because its port was in use */
     GW_PURE_RETAINED_MAX = 10000,   /* kept results of pure tasks that no task needs now */
     GW_HISTORY_JOBS_MAX = 10000,    /* ended jobs in the history */

@@ -11,7 +11,7 @@
 #include "scheduler/core/model/fact.h"
 #include "scheduler/core/model/state.h"
 
-enum { HEADER_BYTES = 6, CHARGES_BYTES = 8, TRIES_BYTES = 2, UNCHARGED_AT = 5 };
+enum { HEADER_BYTES = 6, CHARGES_BYTES = 8, TRIES_BYTES = 2, UNCOUNTED_AT = 5 };
 
 /* A task as the facts identify it. */
 struct task {
@@ -77,14 +77,14 @@ static uint64_t u64_at(const uint8_t *at)
 }
 
 /* Fields: job, index, charges. A retry resets the counts of a task. */
-static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
+static void on_charges(struct sim *sim, const uint8_t *fields, size_t end)
 {
     struct sim_charges *charges = charges_of(sim);
     const struct task task = {u64_at(fields), u32_at(fields + 8)};
     uint64_t attempt = 0, before = 0, sum = 0, paid_before = UINT64_MAX;
     for (uint32_t i = TRIES_BYTES; i < CHARGES_BYTES; i++)
         sum += fields[12 + i];
-    uint64_t paid = sum - fields[12 + UNCHARGED_AT];
+    uint64_t paid = sum - fields[12 + UNCOUNTED_AT];
     (void)gw_map_get(&charges->paid, key_of(task), &paid_before);
     GW_MUST(gw_map_put(&charges->paid, key_of(task), paid));
     if (paid_before == UINT64_MAX && sim->life == 0)
@@ -128,8 +128,8 @@ static void on_facts(struct sim *sim, const struct gw_bin *facts)
     while (at < (const uint8_t *)facts->data + facts->size) {
         uint16_t type;
         memcpy(&type, at + 4, sizeof type);
-        if (type == GW_FACT_task_charged)
-            on_charged(sim, at + HEADER_BYTES, end);
+        if (type == GW_FACT_task_charges)
+            on_charges(sim, at + HEADER_BYTES, end);
         else if (type == GW_FACT_task_ended)
             on_ended(sim, at + HEADER_BYTES, end);
         at += 4 + u32_at(at);

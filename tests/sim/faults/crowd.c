@@ -167,7 +167,7 @@ static void on_submit(struct sim *sim, void *arg)
 {
     struct client *client = arg;
     struct crowd *crowd = sim->crowd;
-    SIM_CHECK(sim, client->greeted, "a client hears nothing");
+    SIM_CHECK(sim, client->welcomed, "a client hears nothing");
     struct sim_job *job = sim_job_new(sim, client);
     crowd->result_bytes = MEMORY_BYTES / 20;
     if (crowd->kind == HEAVY) {

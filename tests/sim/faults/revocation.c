@@ -169,7 +169,7 @@ static void on_revoke(struct sim *sim, void *arg)
     if (sim_crash_down(sim))
         return;
     if (!sim->revocations->client && (chance >> 16) % 100 < CLIENT_PERCENT) {
-        if (client->alive && client->greeted && may_close(client->conn))
+        if (client->alive && client->welcomed && may_close(client->conn))
             revoke_client(sim, client);
     } else if (host->core && host->scheduler && host->welcomed == host->scheduler->id &&
                may_close(host->scheduler)) {

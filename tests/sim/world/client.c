@@ -304,7 +304,7 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
     case GW_MESSAGE_welcome:
         client->term = message->term;
         client->session = message->peer;
-        client->greeted = true;
+        client->welcomed = true;
         break;
     case GW_MESSAGE_opened:
         take_opened(sim, client, &message->opened);

@@ -426,7 +426,7 @@ void sim_host_start(struct sim *sim, struct host *host)
         .log_dir = "/log",
         .checkpoint_dir = "/checkpoint",
         .resources = resources,
-        .lent_max = sim->lent_max,
+        .yielded_max = sim->yielded_max,
         .retained_bytes_max = SIM_RETAINED_BYTES,
     };
     sim_disk_options(sim, host, &options);

@@ -92,7 +92,7 @@ static void block(struct sim *sim, struct process *process)
     uint32_t lent = 0;
     for (size_t i = 0; i < process->host->processes.count; i++)
         lent += process->host->processes.items[i]->blocked;
-    if (sim->lent_max && lent >= sim->lent_max)
+    if (sim->yielded_max && lent >= sim->yielded_max)
         sim_fault(sim, FAULT_TOO_MANY_WAIT);
     set_blocked(sim, process, true);
 }
@@ -158,7 +158,7 @@ void sim_nested_told(struct sim *sim, struct client *client)
     struct process *process = client->process;
     if (!process || !process->alive || process->epoch != client->epoch)
         return;
-    if (client->alive && client->greeted && client->jobs.count == 0) {
+    if (client->alive && client->welcomed && client->jobs.count == 0) {
         if (sim_chance(sim, 40))
             sim_sync_acquire(sim, client);
         if (sim_chance(sim, 40))
@@ -175,7 +175,7 @@ void sim_nested_told(struct sim *sim, struct client *client)
         }
         sim_process_later(sim, process, sim_below(sim, 2 * MS), block);
     }
-    if (!client->alive || (client->greeted && !waits_on(sim, process)))
+    if (!client->alive || (client->welcomed && !waits_on(sim, process)))
         go_on(sim, process);
 }
 

@@ -319,9 +319,9 @@ static void on_act(struct sim *sim, void *arg)
     struct client *client = arg;
     if (!client->alive || client->quiet)
         return;
-    if (client->greeted && sim_chance(sim, 15))
+    if (client->welcomed && sim_chance(sim, 15))
         sim_sync_act(sim, client);
-    else if (client->greeted)
+    else if (client->welcomed)
         act(sim, client);
     sim_plan(sim, MS + sim_below(sim, 40 * MS), on_act, client);
 }

@@ -43,7 +43,7 @@ static uint32_t spec_of(const struct sim *sim, const struct sim_job *job, uint32
 static uint32_t gpu_fraction(const struct work *work)
 {
     uint32_t alone = 300 + 100 * (uint32_t)(work->id % 3);
-    return work->gpus != WORK_GPU_SHARE ? 0 : work->ranks ? 250 : alone;
+    return work->gpus != WORK_GPU_FRACTION ? 0 : work->ranks ? 250 : alone;
 }
 
 static void send_spec(struct sim *sim, struct sim_job *job, const struct work *work,

@@ -115,7 +115,7 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
     bool own = false;
     switch (code) {
     case GW_ETASK: /* the code also of a task that waits although too many tasks wait already */
-        own = work->fails > work->retries || (work->children && sim->lent_max) ||
+        own = work->fails > work->retries || (work->children && sim->yielded_max) ||
               (alone && work->fails && ends > work->retries) ||
               (work->ranks && sim->some_did_not_start) || (work->stop && work->fails) ||
               work->strangers > 3 || (work->stop && work->strangers);
@@ -221,9 +221,9 @@ static void shape(struct sim *sim, struct work *work)
     if (sim_chance(sim, 12))
         work->gpus = WORK_GPU_IF_ANY;
     if (!work->ranks && sim->hosts[0].gpus && sim_chance(sim, twins ? 70 : 12))
-        work->gpus = sim_chance(sim, twins ? 90 : 40) ? WORK_GPU : WORK_GPU_SHARE;
+        work->gpus = sim_chance(sim, twins ? 90 : 40) ? WORK_GPU : WORK_GPU_FRACTION;
     if (work->ranks && sim->hosts[0].gpus && sim_chance(sim, GW_PLANTED(310) ? 80 : 25))
-        work->gpus = WORK_GPU_SHARE;
+        work->gpus = WORK_GPU_FRACTION;
     if (!work->ranks && !work->gpus && sim->seed % 16 == 15 && work->id % 3 == 0) {
         work->slots = 0;
         work->worker_losses_max = GW_UNLIMITED;

@@ -462,7 +462,7 @@ void sim_world_host(struct sim *sim, uint32_t number, uint32_t slots)
 static void make_world(struct sim *sim)
 {
     sim_world_begin(sim);
-    sim->lent_max = sim_chance(sim, 15) ? 2 : 0;
+    sim->yielded_max = sim_chance(sim, 15) ? 2 : 0;
     const bool twins = SIM_PLANTED_IN_TWINS || sim_crash_rests(sim);
     sim->host_count = 1 + (uint32_t)sim_below(sim, sim_late_world(sim) ? 2 : HOSTS_MAX);
     if (sim_crash_rests(sim))

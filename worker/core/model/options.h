@@ -57,8 +57,8 @@ struct gw_node_options {
                            runners;  0: GW_FENCE_NS */
     uint64_t orphan_ns; /* maximum time to run while connecting is refused; 0: 10 min */
     uint64_t runner_idle_ns; /* an idle runner of a pool ends after this time; 0: 60 s */
-    uint32_t lent_max; /* most tasks on this worker that may wait for other tasks at a time, which
-                          yields their slots; 0: 512 */
+    uint32_t yielded_max;    /* most tasks on this worker that may wait for other tasks at a time,
+                             which    yields their slots; 0: 512 */
     /* Maximum size of the retained folders of commands with files; 0: none is retained */
     uint64_t retained_bytes_max;
     uint32_t uid; /* user id of the worker's own processes */

@@ -124,7 +124,7 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
         }
         return 0;
     }
-    if (!process->lent && core->lent == core->options.lent_max) {
+    if (!process->lent && core->lent == core->options.yielded_max) {
         struct gw_attempt_end end = {.outcome = GW_OUTCOME_FAILED, .code = GW_ELIMIT};
         end.text =
             gw_attempt_text("the task cannot wait for other tasks, because %u tasks on this worker "

@@ -77,7 +77,7 @@ void gw_sched_apply_task_ran(struct gw_sched *sched, const struct gw_fact_task_r
      * some budget counts. */
     struct gw_charges *charges = &job->tasks.charges[fact->index];
     uint16_t tries = (uint16_t)(1 + charges->retries + charges->crashes + charges->losses +
-                                charges->uncharged + charges->preemptions + charges->ports);
+                                charges->uncounted + charges->preemptions + charges->ports);
     if (charges->tries < tries && !gw_sched_gang_went(job, fact->index).attempt)
         charges->tries = tries;
     for (; rank > 0; rank--)

@@ -79,7 +79,7 @@ void gw_sched_task_make_ready(struct gw_sched *sched, struct gw_job *job, uint32
     gw_sched_task_ready(sched, job, index);
 }
 
-void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_task_charged *fact)
+void gw_sched_apply_task_charges(struct gw_sched *sched, const struct gw_fact_task_charges *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     if (sched->restoring)

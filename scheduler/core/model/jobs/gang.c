@@ -18,10 +18,10 @@
 static const struct gw_sm_state gang_states[] = {
     [GW_GANG_PREPARING] = {"preparing", GW_SM_NEXT(GW_GANG_READY) | GW_SM_NEXT(GW_GANG_ENDING)},
     [GW_GANG_READY] = {"ready", GW_SM_NEXT(GW_GANG_RUNNING)},
-    [GW_GANG_RUNNING] = {"going", GW_SM_NEXT(GW_GANG_ENDING) | GW_SM_NEXT(GW_GANG_ENDED)},
+    [GW_GANG_RUNNING] = {"running", GW_SM_NEXT(GW_GANG_ENDING) | GW_SM_NEXT(GW_GANG_ENDED)},
     [GW_GANG_ENDING] = {"ending", GW_SM_NEXT(GW_GANG_ENDED)},
     [GW_GANG_ENDED] = {"ended", 0},
-    [GW_GANG_RECOVERING] = {"gathering", GW_SM_NEXT(GW_GANG_RUNNING) | GW_SM_NEXT(GW_GANG_ENDING)},
+    [GW_GANG_RECOVERING] = {"recovering", GW_SM_NEXT(GW_GANG_RUNNING) | GW_SM_NEXT(GW_GANG_ENDING)},
 };
 struct gw_sm gw_sched_gang_sm = {"gang", gang_states, sizeof gang_states / sizeof *gang_states,
                                  NULL};

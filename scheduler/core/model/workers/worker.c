@@ -12,12 +12,12 @@
 #include "scheduler/core/model/workers/queue.h"
 
 static const struct gw_sm_state worker_states[] = {
-    [GW_WORKER_CONNECTED] = {"greeted", GW_SM_NEXT(GW_WORKER_REJOINING) |
-                                            GW_SM_NEXT(GW_WORKER_READY) |
-                                            GW_SM_NEXT(GW_WORKER_LOST)},
-    [GW_WORKER_REJOINING] = {"draining", GW_SM_NEXT(GW_WORKER_READY) | GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_CONNECTED] = {"connected", GW_SM_NEXT(GW_WORKER_REJOINING) |
+                                              GW_SM_NEXT(GW_WORKER_READY) |
+                                              GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_REJOINING] = {"rejoining", GW_SM_NEXT(GW_WORKER_READY) | GW_SM_NEXT(GW_WORKER_LOST)},
     [GW_WORKER_READY] = {"ready", GW_SM_NEXT(GW_WORKER_SHUTTING_DOWN) | GW_SM_NEXT(GW_WORKER_LOST)},
-    [GW_WORKER_SHUTTING_DOWN] = {"leaving", GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_SHUTTING_DOWN] = {"shutting down", GW_SM_NEXT(GW_WORKER_LOST)},
     [GW_WORKER_LOST] = {"lost", 0},
 };
 struct gw_sm gw_sched_worker_sm = {"worker", worker_states,

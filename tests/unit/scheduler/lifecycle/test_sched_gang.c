@@ -441,7 +441,7 @@ static void worker_losses_have_their_own_restart_budget(void **state)
     free_world(w);
 }
 
-static void leaves_uncharged(void (*leave)(struct world *w, int worker))
+static void leaves_uncounted(void (*leave)(struct world *w, int worker))
 {
     struct world *w = new_world();
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .worker_losses_max = 1});
@@ -466,13 +466,13 @@ static void leaves_uncharged(void (*leave)(struct world *w, int worker))
 static void worker_with_a_revoked_token_counts_against_no_budget(void **state)
 {
     (void)state;
-    leaves_uncharged(revoke);
+    leaves_uncounted(revoke);
 }
 
 static void worker_told_to_end_counts_against_no_budget(void **state)
 {
     (void)state;
-    leaves_uncharged(say_goodbye);
+    leaves_uncounted(say_goodbye);
 }
 
 static void function_gang_is_limited_to_128_ranks(void **state)
