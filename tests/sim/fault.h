@@ -32,6 +32,7 @@
     X(WORKDIR_REMOVED, "kept folder goes for others, or with its job")                             \
     X(LATE_COMMIT, "commit late")                                                                  \
     X(RESTORE, "durable state rebuilt")                                                            \
+    X(REPORT_LOST, "report of a metric lost with the scheduler")                                   \
     X(CANCEL, "task or job cancelled")                                                             \
     X(RETRY, "failed task retried")                                                                \
     X(SPILL, "result written to disk")                                                             \

@@ -184,6 +184,9 @@ static const struct {
     [662] = {"memfile-strangers", "a result is written over another user's"},
     [663] = {"memfile-spilling", "a result is written over one that goes to disk"},
     [664] = {"memfile-hoards", "what lies idle is no room for anything"},
+    [800] = {"report-lost", "a worker does not send its reports to another term again"},
+    [801] = {"report-twice", "a report that is sent again is stored again"},
+    [802] = {"report-renumbered", "events of another term have the numbers of earlier ones"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
 enum { PLANTED_COUNT = sizeof planted / sizeof *planted };

@@ -422,6 +422,7 @@ struct sim {
     void (*crash)(struct sim *, void *), (*crash_now)(struct sim *, void *); /* see crash.h */
     struct sim_recovery *recovery;       /* see recovery.c; NULL: the scheduler has not died */
     struct crowd *crowd;                 /* see crowd.c; NULL: another kind of world */
+    struct sim_reports *reports;         /* see reports.c; NULL: none yet */
     struct sim_charges *charges;         /* see charge.c; NULL: nothing was decided yet */
     struct sim_revocations *revocations; /* see revocation.c; NULL: none */
     struct sim_asks *asks;               /* see ask.c; NULL: no stop was requested */

@@ -7,6 +7,7 @@
 #include "tests/sim/checks/ledger.h"
 #include "tests/sim/checks/quarantine.h"
 #include "tests/sim/checks/recovery.h"
+#include "tests/sim/checks/reports.h"
 #include "tests/sim/faults/ask.h"
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/drain.h"
@@ -369,6 +370,7 @@ static void crash(struct sim *sim)
     sim->sched = sim_sched_new(sim);
     sim_sched_restore(sim, sim->sched, sim->facts.size);
     sim_recovery_on_restored(sim);
+    sim_reports_restored(sim);
     sim->crash_state->down = sim_chance(sim, DOWN_PERCENT);
     if (sim->crash_state->down)
         sim_plan(sim, sim_below(sim, sim_chance(sim, 20) ? 14 * SECOND : 2 * SECOND), begin_again,

@@ -6,6 +6,7 @@
 #include "tests/sim/checks/admission.h"
 #include "tests/sim/checks/cancelled.h"
 #include "tests/sim/checks/limit.h"
+#include "tests/sim/checks/reports.h"
 #include "tests/sim/checks/start.h"
 #include "tests/sim/faults/ask.h"
 #include "tests/sim/faults/late.h"
@@ -321,18 +322,26 @@ static void on_collective(struct sim *sim, struct process *process, const struct
     }
 }
 
+/* Reports step `later->number`, and plans the next report. */
 static void send_metric(struct sim *sim, struct process *process, const struct later *later)
 {
     sim_host_queue(sim, process->host);
     const struct row *row = &process->rows.items[0];
+    const uint64_t attempt = row->attempt, step = later->number;
+    if (step > sim_reports_wanted(sim, attempt))
+        return;
     struct gw_message message = {.type = GW_MESSAGE_metric};
     message.metric = (struct gw_msg_metric){.attempt = row->attempt,
                                             .rank = row->rank,
-                                            .step = (int64_t)process->collective,
+                                            .step = (int64_t)step,
                                             .name = "loss",
                                             .value = 0.5,
                                             .wall_ns = sim->now_ns};
-    sim_process_tell(sim, process, &message, NULL, 0);
+    const uint64_t gap_ns = 500 + sim_hash(attempt, step) % (row->work->run_ns / 2 + 1);
+    sim_reports_told(sim, attempt, step);
+    if (sim_process_say(sim, process, &message))
+        plan(sim, process, gap_ns,
+             (struct later){.epoch = later->epoch, .number = step + 1, .run = send_metric});
 }
 
 /* The first row starts: a task, or a rank that has received gang_start. */
@@ -359,8 +368,9 @@ static void begin(struct sim *sim, struct process *process)
     }
     if (hangs(sim, process))
         return;
-    if (row->rank == 0 && process->runner)
-        plan(sim, process, 500, (struct later){.epoch = process->epoch, .run = send_metric});
+    if ((row->rank == 0 || row->rank == GW_RANK_NONE) && process->runner && !work->calls)
+        plan(sim, process, 500,
+             (struct later){.epoch = process->epoch, .number = 1, .run = send_metric});
     if (sim_nested_begin(sim, process, (int32_t)at))
         return;
     sim_process_go_on(sim, process, (int32_t)at);

@@ -8,6 +8,7 @@
 #include "tests/sim/checks/prefer.h"
 #include "tests/sim/checks/quarantine.h"
 #include "tests/sim/checks/recovery.h"
+#include "tests/sim/checks/reports.h"
 #include "tests/sim/effects.h"
 #include "tests/sim/faults/again.h"
 #include "tests/sim/faults/ask.h"
@@ -246,6 +247,7 @@ static void on_committed(struct sim *sim, void *arg)
 
 static void commit(struct sim *sim, const struct gw_effect *effect)
 {
+    sim_reports_facts(sim, &effect->bytes);
     GW_MUST(gw_buffer_append(&sim->facts, effect->bytes.data, effect->bytes.size));
     struct commit *commit = malloc(sizeof *commit);
     GW_MUST_PTR(commit);
@@ -662,6 +664,7 @@ void sim_world_free(struct sim *sim)
     sim_crash_free(sim);
     sim_recovery_free(sim);
     sim_charge_free(sim);
+    sim_reports_free(sim);
     sim_ask_free(sim);
     sim_pause_free(sim);
     sim_drain_free(sim);
