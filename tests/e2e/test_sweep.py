@@ -414,6 +414,21 @@ class Detached(e2e.Case):
             e2e.pause()
         raise AssertionError("the controller does not start")
 
+    def test_controller_waits_for_another_process_that_runs_its_sweep(self):
+        self.up("--slots", "1")
+        fifo = self.fifo()
+        words = ("--name", "s", "--continue", "-P", "x=1,2,3,4", "--minimize", "loss", "--", "sh",
+                 "-c", f"[ {{trial}} != 2 ] || cat {fifo}; {e2e.BINARY} report loss={{x}}")
+        here = self.start(e2e.BINARY, "sweep", *words)
+        with open(fifo, "w", encoding="utf-8"):  # trial 2 runs
+            self.gangway("sweep", "-d", *words)
+            logs = self.start(e2e.BINARY, "logs", "-f", "s-controller")
+            logs.wait_output("waiting for another process")
+            here.kill()
+        self.gangway("wait", "s-controller", timeout_s=100)
+        trials = self.gangway_json("sweep", "show", "s")["trials"]
+        self.assertEqual([(trial["state"], trial["starts"]) for trial in trials], [("done", 1)] * 4)
+
     def test_killed_controller_of_a_detached_sweep_starts_again(self):
         self.up("--slots", "1")
         fifo = self.fifo()

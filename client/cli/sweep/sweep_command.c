@@ -131,22 +131,37 @@ static int print_result(const struct gw_sweep_command *run, bool table)
     return rc < 0 && rc != GW_ENOENT ? gw_cli_error(&error) : none ? GW_EXIT_FAILED : GW_EXIT_OK;
 }
 
-/* Connects again if the scheduler was restarted, and goes on. */
+/* Connects to a scheduler that is restarted within RECONNECT_S. */
+static int connect_again(struct gw_client **client, const struct gw_client_options *options,
+                         struct gw_error *error)
+{
+    const uint64_t deadline_ns = gw_clock_now_ns() + RECONNECT_S * GW_NS_PER_S;
+    gw_client_close(*client);
+    *client = NULL;
+    int rc = gw_client_open(options, client, error);
+    while ((rc == GW_ENOSCHEDULER || rc == GW_EIO) && gw_clock_now_ns() < deadline_ns) {
+        nanosleep(&(struct timespec){.tv_nsec = RECONNECT_MS * (long)GW_NS_PER_MS}, NULL);
+        rc = gw_client_open(options, client, error);
+    }
+    return rc;
+}
+
+/* Connects again if the scheduler was restarted, and goes on. A controller also waits for another
+ * process that runs the sweep: that may be its own earlier attempt, whose host is lost. */
 static int run_until_over(struct gw_sweep_command *run, struct gw_client **client,
                           const struct gw_client_options *options, struct gw_error *error)
 {
-    const uint64_t deadline_ns = gw_clock_now_ns() + RECONNECT_S * GW_NS_PER_S;
+    bool waits = false;
     int rc = gw_sweep_run(run->sweep, *client, error);
-    while (rc == GW_ECLOSED && options->must_exist && gw_clock_now_ns() < deadline_ns) {
-        gw_client_close(*client);
-        *client = NULL;
-        rc = gw_client_open(options, client, error);
+    while (options->must_exist &&
+           (rc == GW_ECLOSED || (rc == GW_EEXIST && getenv("GANGWAY_JOB")))) {
+        if (rc == GW_EEXIST && !waits)
+            gw_cli_message("gangway sweep: waiting for another process that runs the sweep %s",
+                           run->definition.name);
+        waits = rc == GW_EEXIST;
+        rc = rc == GW_ECLOSED ? connect_again(client, options, error) : 0;
         if (rc == 0)
             rc = gw_sweep_run(run->sweep, *client, error);
-        else {
-            rc = rc == GW_ENOSCHEDULER || rc == GW_EIO ? GW_ECLOSED : rc;
-            nanosleep(&(struct timespec){.tv_nsec = RECONNECT_MS * (long)GW_NS_PER_MS}, NULL);
-        }
     }
     return rc;
 }
