@@ -210,7 +210,8 @@ struct gw_effect {
     uint64_t number;
     uint32_t count;
     uint64_t size;     /* SPILL, RESTORE, LEASE */
-    bool lazy;         /* SEND: not urgent; may be sent together with the next message */
+    bool lazy;         /* SEND: not urgent; may be sent together with the next message. COMMIT: only
+                          reports of metrics; may be committed together with the next fact */
     bool rendezvous;   /* LEASE */
     bool spans, doors; /* LEASE: the gang has several workers; its ranks have doors */
     bool alone; /* LOOK: check that it is no MPI program, because its ranks would not find each

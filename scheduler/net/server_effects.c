@@ -82,7 +82,8 @@ void gw_server_effects_run(struct gw_server *server)
             gw_tokens_drop(&server->tokens, effect->tokens[0]);
             break;
         case GW_EFFECT_COMMIT:
-            GW_MUST(gw_journal_append(server->journal, effect->number, effect->bytes));
+            GW_MUST(
+                gw_journal_append(server->journal, effect->number, effect->bytes, effect->lazy));
             break;
         case GW_EFFECT_STORE_CONTENT:
             gw_programs_store(server->programs, effect->bytes, gw_journal_add_file,

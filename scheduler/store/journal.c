@@ -39,6 +39,7 @@ struct gw_journal {
     uv_mutex_t mutex; /* protects the fields below */
     uv_cond_t changed;
     struct gw_buffer pending;
+    uint64_t due_ns; /* when `pending` is committed at the latest; 0: now */
     struct paths to_sync;
     uint64_t pending_number, committed, commits;
     bool closing, full, lost;
@@ -146,8 +147,11 @@ static void run_thread(void *arg)
     struct gw_journal *journal = arg;
     uv_mutex_lock(&journal->mutex);
     while (journal->failure.code == 0) {
-        if (journal->pending.size > 0)
+        const uint64_t now_ns = gw_clock_now_ns();
+        if (journal->pending.size > 0 && (journal->closing || journal->due_ns <= now_ns))
             commit(journal);
+        else if (journal->pending.size > 0)
+            (void)uv_cond_timedwait(&journal->changed, &journal->mutex, journal->due_ns - now_ns);
         else if (journal->closing)
             break;
         else if (uv_cond_timedwait(&journal->changed, &journal->mutex,
@@ -258,17 +262,23 @@ static void start(struct gw_journal *journal)
         GW_MUST(uv_thread_create(&journal->thread, run_thread, journal));
 }
 
-int gw_journal_append(struct gw_journal *journal, uint64_t number, struct gw_bin fact)
+int gw_journal_append(struct gw_journal *journal, uint64_t number, struct gw_bin fact, bool lazy)
 {
     assert(number > journal->last);
     start(journal);
     int rc = 0;
     if (journal->on_disk) {
         uv_mutex_lock(&journal->mutex);
+        const bool wakes = !lazy || journal->pending.size == 0;
+        if (!lazy)
+            journal->due_ns = 0;
+        else if (journal->pending.size == 0)
+            journal->due_ns = gw_clock_now_ns() + GW_JOURNAL_LAZY_MS * GW_NS_PER_MS;
         rc = gw_buffer_append(&journal->pending, fact.data, fact.size);
         if (rc == 0)
             journal->pending_number = number;
-        uv_cond_broadcast(&journal->changed);
+        if (wakes)
+            uv_cond_broadcast(&journal->changed);
         uv_mutex_unlock(&journal->mutex);
     } else {
         (void)uv_async_send(&journal->wake);
@@ -295,6 +305,8 @@ int gw_journal_sync(struct gw_journal *journal, struct gw_error *error)
     if (!journal->on_disk || journal->last == 0)
         return 0;
     uv_mutex_lock(&journal->mutex);
+    journal->due_ns = 0;
+    uv_cond_broadcast(&journal->changed);
     while (journal->committed < journal->last && journal->failure.code == 0)
         uv_cond_wait(&journal->changed, &journal->mutex);
     struct gw_error failure = journal->failure;

@@ -47,8 +47,10 @@ int gw_journal_lack(struct gw_journal *journal, uint64_t missing, const char *kn
 int gw_journal_rewrite(struct gw_journal *journal, const struct gw_buffer *facts,
                        struct gw_error *error);
 
-/* gw_journal_append appends a copy of a fact. Fact numbers increase. Returns 0 or GW_ENOMEM. */
-int gw_journal_append(struct gw_journal *journal, uint64_t number, struct gw_bin fact);
+/* gw_journal_append appends a copy of a fact. Fact numbers increase. A lazy fact is committed with
+ * the next fact that is not lazy, or GW_JOURNAL_LAZY_MS later. Returns 0 or GW_ENOMEM. */
+enum { GW_JOURNAL_LAZY_MS = 50 };
+int gw_journal_append(struct gw_journal *journal, uint64_t number, struct gw_bin fact, bool lazy);
 
 /* gw_journal_add_file makes sure that the file at `path` (copied) is on disk before facts that are
  * appended later. A missing file is skipped. `journal` is a struct gw_journal *, as void * because

@@ -15,6 +15,7 @@ void gw_sched_durable_flush(struct gw_sched *sched)
     struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_COMMIT);
     effect->number = gw_sched_fact_log_number(sched);
     effect->bytes = (struct gw_bin){sched->commit.data, (uint32_t)sched->commit.size};
+    effect->lazy = !sched->commit_urgent;
 }
 
 /* -- Decoder ------------------------------------------------------------------------------- */

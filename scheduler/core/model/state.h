@@ -775,7 +775,7 @@ struct gw_sched {
 
     struct gw_buffer commit; /* durable facts of this step */
     uint64_t facts, committed;
-    bool restoring;
+    bool restoring, commit_urgent; /* urgent: some facts of `commit` are no reports of metrics */
     GW_ARRAY(struct gw_announcement) announcements;
     GW_ARRAY(struct gw_acknowledgement) acknowledgements; /* waiting for their commit */
 

@@ -52,7 +52,7 @@ void world_close(struct world *world)
 void append(struct world *world, uint64_t number, const char *text)
 {
     const struct gw_bin fact = {text, (uint32_t)strlen(text)};
-    assert_int_equal(gw_journal_append(world->journal, number, fact), 0);
+    assert_int_equal(gw_journal_append(world->journal, number, fact, false), 0);
 }
 
 char *make_dir(char dir[PATH_MAX])

@@ -43,6 +43,31 @@ static void appends_of_a_loop_turn_are_committed_together(void **state)
     assert_int_equal(world.seen.calls, 1);
 }
 
+/* Lazy facts alone wait; one that is not lazy, a sync and a close commit them at once. */
+static void lazy_facts_are_committed_together(void **state)
+{
+    enum { FACTS = 1000 };
+    char dir[PATH_MAX];
+    struct world world;
+    (void)state;
+    make_dir(dir);
+    assert_int_equal(world_open(&world, dir), 0);
+    append(&world, 1, "a");
+    uv_run(&world.loop, UV_RUN_DEFAULT);
+    const uint64_t before = gw_journal_commits(world.journal);
+    for (uint64_t i = 2; i < FACTS; i++) {
+        assert_int_equal(gw_journal_append(world.journal, i, (struct gw_bin){"l", 1}, true), 0);
+        (void)uv_run(&world.loop, UV_RUN_NOWAIT);
+    }
+    uv_run(&world.loop, UV_RUN_DEFAULT); /* until the last is on disk */
+    assert_int_equal(world.seen.last, FACTS - 1);
+    assert_in_range(gw_journal_commits(world.journal) - before, 1, FACTS / 10);
+    assert_int_equal(gw_journal_append(world.journal, FACTS, (struct gw_bin){"l", 1}, true), 0);
+    assert_int_equal(gw_journal_sync(world.journal, &world.error), 0);
+    world_close(&world);
+    remove_dir(dir);
+}
+
 static void committed_facts_are_read_back_after_reopening(void **state)
 {
     char dir[PATH_MAX];
@@ -520,6 +545,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appends_of_a_loop_turn_are_committed_together),
+        cmocka_unit_test(lazy_facts_are_committed_together),
         cmocka_unit_test(committed_facts_are_read_back_after_reopening),
         cmocka_unit_test(rewritten_journal_holds_only_the_new_facts),
         cmocka_unit_test(second_scheduler_cannot_open_the_journal),
