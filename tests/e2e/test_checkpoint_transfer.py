@@ -623,7 +623,7 @@ class Brought(e2e.Case):
         self.assertEqual(self.gangway("logs", "7").stdout, "job 7\n")
         said = self.gangway("get", "--checkpoint", "7", rc=2).stderr
         self.assertIn("job 7 has ended, and its checkpoints were removed with it", said)
-        self.assertIn("has ended, and its inputs are no longer stored", self.gangway("retry", "50",
+        self.assertIn("it was not detached (-d)", self.gangway("retry", "50",
                                                                           rc=2).stderr)
 
     def test_misused_checkpoint_options_are_refused(self):
@@ -632,7 +632,7 @@ class Brought(e2e.Case):
         self.assertIn("the name of a folder", self.gangway("submit", "--checkpoint-dir", "", "--",
                                                        "true", rc=2).stderr)
         self.up("--slots", "1")
-        self.assertIn("what to fetch of 1, or --checkpoint", self.gangway("get", "1", rc=2).stderr)
+        self.assertIn("type the PATH of a file of job 1, or --checkpoint", self.gangway("get", "1", rc=2).stderr)
 
 
 class BroughtFromHosts(Machines):
