@@ -632,7 +632,8 @@ class Brought(e2e.Case):
         self.assertIn("the name of a folder", self.gangway("submit", "--checkpoint-dir", "", "--",
                                                        "true", rc=2).stderr)
         self.up("--slots", "1")
-        self.assertIn("type the PATH of a file of job 1, or --checkpoint", self.gangway("get", "1", rc=2).stderr)
+        self.assertIn("type the PATH of a file of job 1, or --checkpoint",
+                      self.gangway("get", "1", rc=2).stderr)
 
 
 class BroughtFromHosts(Machines):

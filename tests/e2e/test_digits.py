@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""06_digits: it learns, reads the files of MNIST, refuses bad ones, and continues after a kill."""
+"""06_digits: it learns, reads the files of MNIST, refuses bad ones, and continues after a restart.
+07_parameter_server: it learns, keeps its bound of staleness, and goes on without a worker."""
 import gzip
 import os
 import re
+import signal
 import struct
 import sys
 
 import e2e
 
 DIGITS = os.path.join(e2e.BUILD, "bin", "digits")
+SERVER = os.path.join(e2e.BUILD, "bin", "parameter_server")
 MNIST = os.path.join(os.path.dirname(e2e.__file__), *[".."] * 3, "shared", "data")
 
 
@@ -84,6 +87,47 @@ class Digits(e2e.Case):
         said = self.gangway("logs", "2").stdout
         self.assertRegex(said, r"continues at step \d+")
         self.assertEqual(re.search(epoch, said)[1], expected)
+
+
+class ParameterServer(e2e.Case):
+    def staleness(self, text):
+        """{staleness: updates}, and the number of dropped gradients."""
+        rows = re.findall(r"^ +(\d+) +(\d+) #+$", text, re.M)
+        dropped, = re.findall(r"(\d+) gradients were dropped", text)
+        return {int(row[0]): int(row[1]) for row in rows}, int(dropped)
+
+    @e2e.in_release
+    def test_trainers_learn_together_without_waiting_for_one_another(self):
+        said = self.run_program(SERVER, "--trainers", "3", "--updates", "150", timeout_s=100).stdout
+        counts, _ = self.staleness(said)
+        self.assertEqual(sum(counts.values()), 150)
+        self.assertGreater(max(counts), 0)
+        self.assertGreaterEqual(float(re.search(r"([\d.]+)% of the held-out", said)[1]), 95)
+
+    def test_gradients_that_are_too_stale_are_dropped(self):
+        counts, dropped = self.staleness(self.run_program(
+            SERVER, "--trainers", "3", "--updates", "20", "--staleness", "1", "--batch", "8",
+            timeout_s=100).stdout)
+        self.assertEqual(sum(counts.values()), 20)
+        self.assertLessEqual(max(counts), 1)
+        self.assertGreater(dropped, 0)
+
+    def test_trainers_go_on_when_a_worker_is_killed(self):
+        self.up("--slots", "2", "--workers", "3")
+        program = self.start(SERVER, "--trainers", "5", "--updates", "300", "--batch", "8")
+        program.wait_output("^ +100 updates")
+        server = self.gangway_json("tasks", str(self.gangway_json("actor", "list")[0]["job"]))[0]
+        other = next(worker["name"] for worker in self.gangway_json("worker", "list")
+                     if worker["name"] != server["where"])
+        pid, = [pid for pid in e2e.pids_marked(self.mark)
+                if re.search(f"gangway worker --dir.*--name {other}( |$)", e2e.command_of(pid))]
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(program.wait(100), 0, program.text)
+        self.assertEqual(sum(self.staleness(program.text)[0].values()), 300)
+
+    def test_wrong_options_are_refused(self):
+        for options in (["--trainers", "0"], ["--lr", "-1"], ["--staleness", "x"], ["more"]):
+            self.assertIn("--help", self.run_program(SERVER, *options, rc=2).stderr)
 
 
 if __name__ == "__main__":
