@@ -11,6 +11,7 @@ import time
 import e2e
 
 SWEEPS = os.path.join(e2e.BUILD, "bin", "sweeps")
+BENCH = os.path.join(e2e.BUILD, "bin", "sweep_bench")
 
 
 def trials_of(text):
@@ -87,6 +88,20 @@ class Functions(e2e.Case):
         self.assertIn("GW_ELOST: the cluster has forgotten start 0", again)
         self.sweep("result", "results", 2)
         self.assertIn("GW_ELOST: the result of job", self.sweep("result", "results", 2))
+
+    def load(self, trials):
+        """Runs a sweep of so many trials, and makes it again from the events of their jobs."""
+        self.up("--slots", "2", "--history", "20000")
+        self.assertIn("load_seconds", self.run_program(BENCH, trials, "0", "random", "durable",
+                                                       timeout_s=200).stdout)
+
+    @e2e.in_release
+    def test_sweep_of_as_many_jobs_as_one_query_has_is_loaded(self):
+        self.load("10000")
+
+    @e2e.in_release
+    def test_sweep_of_more_jobs_than_one_query_has_is_loaded(self):
+        self.load("10001")
 
 
 REPORT = [e2e.BINARY, "report", "step=1", "loss={x}"]
