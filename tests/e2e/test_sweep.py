@@ -89,6 +89,12 @@ class Functions(e2e.Case):
         self.sweep("result", "results", 2)
         self.assertIn("GW_ELOST: the result of job", self.sweep("result", "results", 2))
 
+    def test_pure_task_that_trials_share_runs_once(self):
+        said = self.sweep("shared", "attached", 12)
+        self.assertEqual(len(trials_of(said)[0]), 12)
+        with open(os.path.join(self.dir, "prepared"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "x")
+
     def load(self, trials):
         """Runs a sweep of so many trials, and makes it again from the events of their jobs."""
         self.up("--slots", "2", "--history", "20000")

@@ -71,11 +71,43 @@ static int fail_above_half(struct gw_task *task)
 }
 GW_TASK(fail_above_half);
 
+static int prepare(struct gw_task *task)
+{
+    FILE *file = fopen("prepared", "a");
+    CHECK(file && fputs("x", file) >= 0 && fclose(file) == 0);
+    return gw_task_return(task, gw_f64(0.3));
+}
+GW_TASK(prepare);
+
+static int measure_prepared(struct gw_task *task)
+{
+    struct gw_value *params;
+    double middle = NAN, x = NAN;
+    if (gw_task_arg_f64(task, 0, &middle) == 0 && gw_task_arg_value(task, 1, &params) == 0)
+        (void)gw_value_get_f64(gw_value_find(params, "x"), &x, NULL);
+    return gw_task_return(task, gw_f64((x - middle) * (x - middle)));
+}
+GW_TASK(measure_prepared);
+
+/* A trial that needs what a pure task prepares. */
+static int make_shared(const struct gw_trial *trial, struct gw_graph *graph,
+                       struct gw_sweep_task *task, void *arg, struct gw_error *error)
+{
+    const gw_node prepared = gw_call(graph, prepare, GW_OPTIONS(.pure = true));
+    task->node = gw_call(graph, measure_prepared, GW_OPTIONS(.annotations = task->annotations),
+                         gw_result(prepared), gw_value_ref(trial->params));
+    task->slots = 1;
+    return 0;
+}
+
 static const struct kind {
     const char *name, *metric;
     const struct gw_function *function;
     enum gw_search_pruner pruner;
+    int (*make)(const struct gw_trial *trial, struct gw_graph *graph, struct gw_sweep_task *task,
+                void *arg, struct gw_error *error);
 } kinds[] = {
+    {.name = "shared", .make = make_shared},
     {"metric", "loss", GW_FUNCTION(train), GW_PRUNE_NOTHING},
     {"result", NULL, GW_FUNCTION(measure), GW_PRUNE_NOTHING},
     {"silent", "loss", GW_FUNCTION(say_nothing), GW_PRUNE_NOTHING},
@@ -109,13 +141,14 @@ int main(int argc, char **argv)
         CHECK(++kind < kinds + sizeof kinds / sizeof *kinds);
     struct gw_space *space = gw_space_new();
     MUST(gw_space_add(space, "x=0..1", &error));
-    MUST(gw_sweep_new(
-        space,
-        GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM, .seed = 5, .trials = (uint32_t)atoi(argv[3]),
-                          .pruner = kind->pruner, .eta = 2),
-        GW_SWEEP_OPTIONS(.name = argv[2], .metric = kind->metric,
-                         .attached = strcmp(argv[2], "attached") == 0, .function = kind->function),
-        &sweep, &error));
+    MUST(gw_sweep_new(space,
+                      GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM, .seed = 5,
+                                        .trials = (uint32_t)atoi(argv[3]), .pruner = kind->pruner,
+                                        .eta = 2),
+                      GW_SWEEP_OPTIONS(.name = argv[2], .metric = kind->metric,
+                                       .attached = strcmp(argv[2], "attached") == 0,
+                                       .function = kind->function, .make = kind->make),
+                      &sweep, &error));
     MUST(gw_client_open(NULL, &client, &error));
     if (gw_sweep_run(sweep, client, &error) < 0)
         printf("%s: %s\n", gw_error_name(error.code), error.text);
