@@ -239,12 +239,13 @@ static int rank_never_ready(struct world_rank *self)
     RANK_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
     RANK_CHECK_RC(ddp_open(self, stream, false, &ddp), 0);
     RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
-    RANK_CHECK_RC(gw_ddp_ready(ddp, 1, NULL), 0);
+    const int rc = gw_ddp_ready(ddp, 1, NULL);
     if (self->rank == 1) {
+        RANK_CHECK_RC(rc, 0);
         RANK_CHECK_RC(gw_ddp_finish(ddp, &error), GW_EINVAL);
         RANK_CHECK(strstr(error.text, "parameter 0 (\"w\") was not marked ready"));
     } else {
-        (void)gw_ddp_ready(ddp, 0, NULL); /* rank 1 may have left already */
+        (void)gw_ddp_ready(ddp, 0, NULL); /* rank 1 may have left already, also before `rc` */
         (void)gw_ddp_finish(ddp, NULL);
         RANK_CHECK_RC(gw_comm_wait(self->comm, stream, &error), GW_EABORTED);
         RANK_CHECK(strstr(error.text, "aborted: rank 1"));
