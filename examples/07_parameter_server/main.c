@@ -6,7 +6,8 @@
  * gradients go from worker to worker; only the staleness of each gradient comes back here. A push
  * is called when its gradient is there, because the calls of one client run in their order: a push
  * that waits would make the pulls of the other trainers wait. If a worker dies, the scheduler
- * computes its gradients again elsewhere; the others go on meanwhile, and the server drops what
+ * computes its gradients again elsewhere, from weights that it pulls again if they were lost (this
+ * is what the retries of a pull are for); the others go on meanwhile, and the server drops what
  * comes too late. */
 #include "examples/07_parameter_server/server.h"
 
@@ -17,7 +18,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { EXIT_USAGE = 2, TRAINERS_MAX = 256, STALENESS_MAX = 1000, PROGRESS_UPDATES = 100 };
+enum {
+    EXIT_USAGE = 2,
+    TRAINERS_MAX = 256,
+    STALENESS_MAX = 1000,
+    PROGRESS_UPDATES = 100,
+    PULLS = 9
+};
 
 static const char usage[] =
     "usage: parameter_server [options]\n"
@@ -79,7 +86,8 @@ static int wait_for(struct run *run, struct gw_future *future, bool pushed, stru
 static int start(struct run *run, struct gw_error *error)
 {
     struct gw_future *weights = NULL, *computed = NULL;
-    int rc = gw_actor_call(run->server, server_pull, NULL, GW_ARGS(), &weights, error);
+    int rc = gw_actor_call(run->server, server_pull, GW_OPTIONS(.retries = PULLS), GW_ARGS(),
+                           &weights, error);
     if (rc < 0)
         return rc;
     struct gw_graph *graph = gw_graph_new();
@@ -139,7 +147,8 @@ static int measure(struct run *run, double *accuracy, struct gw_error *error)
 {
     struct gw_future *weights = NULL, *result = NULL;
     struct gw_value *value = NULL;
-    int rc = gw_actor_call(run->server, server_pull, NULL, GW_ARGS(), &weights, error);
+    int rc = gw_actor_call(run->server, server_pull, GW_OPTIONS(.retries = PULLS), GW_ARGS(),
+                           &weights, error);
     if (rc == 0) {
         struct gw_graph *graph = gw_graph_new();
         const gw_node node = gw_call(graph, evaluate, NULL, gw_result_future(graph, weights));
