@@ -19,6 +19,7 @@ enum {
     DRAWN_TRAIN = 6000,
     DRAWN_HELD_OUT = 1000,
     DRAWN_SEED = 1,
+    HELD_OUT_EVERY = 5, /* of the images, if there is only one part */
 };
 
 void digits_images_deinit(struct digits_images *images)
@@ -160,11 +161,11 @@ static int split(const struct digits_images *train, const struct digits_images *
     for (size_t i = 0; i < train->count; i++)
         copy(images, at++, train, i);
     for (size_t i = 0; i < test->count && train->count == 0; i++)
-        if (i % 5 != 4)
+        if (i % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
             copy(images, at++, test, i);
     images->train = at;
     for (size_t i = 0; i < test->count; i++)
-        if (train->count || i % 5 == 4)
+        if (train->count || i % HELD_OUT_EVERY == HELD_OUT_EVERY - 1)
             copy(images, at++, test, i);
     return 0;
 }
@@ -172,11 +173,15 @@ static int split(const struct digits_images *train, const struct digits_images *
 static int load_folder(const char *folder, struct digits_images *images, struct gw_error *error)
 {
     struct digits_images train = {0}, test = {0};
-    int rc = read_part(folder, "train", &train, error);
-    if (rc == GW_ENOENT)
-        rc = 0;
+    char path[PATH_MAX];
+    int rc = 0;
+    if (find(folder, "train-images-idx3-ubyte", path))
+        rc = read_part(folder, "train", &train, error);
     if (rc == 0)
         rc = read_part(folder, "t10k", &test, error);
+    if (rc == 0 && train.count == 0 && test.count < HELD_OUT_EVERY)
+        rc = gw_error_set(error, GW_EINVAL, "%s has %zu images: at least %d are needed", folder,
+                          test.count, HELD_OUT_EVERY);
     if (rc == 0)
         rc = split(&train, &test, images, error);
     if (rc == 0)

@@ -20,8 +20,8 @@ struct digits_images {
  * .gz: train-images-idx3-ubyte and train-labels-idx1-ubyte to train on and t10k-* held out; without
  * the former every fifth of t10k is held out. `folder` NULL or "": draws 6,000 digits to train on
  * and 1,000 held out. The caller frees the images with digits_images_deinit, which accepts images
- * of zeroes. GW_ENOENT: a file is missing; GW_ECORRUPT: a file is cut off, no idx file, or has a
- * label above 9; GW_ENOMEM. */
+ * of zeroes. GW_ENOENT: a file is missing; GW_EINVAL: no image would be held out; GW_ECORRUPT: a
+ * file is cut off, no idx file, or has a label above 9; GW_ENOMEM. */
 int digits_images_load(const char *folder, struct digits_images *images, struct gw_error *error);
 void digits_images_deinit(struct digits_images *images);
 

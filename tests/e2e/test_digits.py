@@ -64,8 +64,12 @@ class Digits(e2e.Case):
                              (lambda: self.folder([1, 2], [0]), "2 images, .* 1 labels"),
                              (lambda: self.folder([1], head=b"\0\0\x08\x01\0\0\0\1"), "cut off"),
                              (lambda: self.folder([1], head=b"labels, say"), "no idx file"),
-                             (lambda: self.folder([1, 2], [0, 1]), "take a smaller batch")):
+                             (lambda: self.folder([1] * 4, [0] * 4), "at least 5 are needed"),
+                             (lambda: self.folder([1] * 5, [0] * 5), "take a smaller batch")):
             self.assertRegex(self.digits("--data", folder(), rc=1).stderr, text)
+        self.write("data/train-images-idx3-ubyte", "")  # without its labels
+        self.assertIn("there is no " + os.path.join(self.dir, "data", "train-labels"),
+                      self.digits("--data", os.path.join(self.dir, "data"), rc=1).stderr)
         for options, text in ((["--ranks", "0"], "--ranks 0"), (["--lr", "x"], "--lr x"),
                               (["--data", "nowhere"], "nowhere: No such file"),
                               (["more"], "more is no option")):

@@ -1,4 +1,4 @@
-/* What is to be sent, and the thread that sends it. */
+/* The data that the server must get, and the thread that sends it. */
 #include "client/sweep/mlflow/mlflow_internal.h"
 
 #include "graph/base/clock.h"

@@ -10,7 +10,7 @@
 
 enum { GW_MLFLOW_ID_BYTES = 264 };
 
-/* What is wanted of a run, and what the server has of it. */
+/* A run: the state that it shall have, and the part that the server has. */
 struct gw_mlflow_run {
     char id[GW_MLFLOW_ID_BYTES]; /* "": the server has no such run */
     bool known;                  /* `wanted` is filled in */

@@ -1,6 +1,6 @@
 /* Sends runs to an MLflow server.
  *
- * Invariant: what was sent is forgotten only when the server has confirmed it, in an answer or in
+ * Invariant: a sent value is forgotten only when the server has confirmed it, in an answer or in
  * the tags of its run. */
 #include "client/sweep/mlflow/mlflow_internal.h"
 

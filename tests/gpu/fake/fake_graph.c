@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What was captured, in the order of the calls. It is its own executable. */
+/* A graph: the captured calls in their order. It is its own executable. */
 struct fake_graph {
     struct work *first, **last;
     cudaStream_t streams[8]; /* that take part; the first began */

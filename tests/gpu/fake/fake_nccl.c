@@ -56,7 +56,7 @@ struct call {
     cudaStream_t stream;
 };
 
-/* What was launched together on one communicator. */
+/* The operations that were launched together on one communicator. */
 struct launch {
     ncclComm_t comm;
     bool is_captured; /* launched by a graph, again and again */
@@ -97,7 +97,7 @@ static void must(bool fine, const char *what)
     abort();
 }
 
-/* What is called on a communicator that is not being given up. */
+/* Checks that a communicator is free for a call, and that the device is its own. */
 static ncclResult_t enter(ncclComm_t comm)
 {
     if (comm->busy || !comm->host)

@@ -154,8 +154,8 @@ static int rank_keeps_order(struct world_rank *self)
     return 0;
 }
 
-/* gw_ddp_finish returns while the reductions are held. What is put on the stream after it, such as
- * an optimizer, sees the mean all the same. */
+/* gw_ddp_finish returns while the reductions are held. Work that is put on the stream after it,
+ * such as an optimizer, sees the mean all the same. */
 static int rank_finishes_early(struct world_rank *self)
 {
     struct gw_ddp *ddp;
