@@ -12,10 +12,11 @@
 static char *own_folder(char path[PATH_MAX])
 {
     Dl_info info;
+    if (!dladdr((const void *)(uintptr_t)gw_module_open, &info) || !info.dli_fname)
+        return NULL;
     /* A name without a slash is argv[0] of a program that was found in PATH. It must not be looked
      * up in the working directory. */
-    if (!dladdr((const void *)(uintptr_t)gw_module_open, &info) || !info.dli_fname ||
-        !strchr(info.dli_fname, '/') || !realpath(info.dli_fname, path))
+    if (!realpath(strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe", path))
         return NULL;
     char *slash = strrchr(path, '/');
     if (slash)

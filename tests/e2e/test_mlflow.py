@@ -4,6 +4,7 @@ import collections
 import fcntl
 import json
 import math
+import os
 import random
 
 import e2e
@@ -73,6 +74,14 @@ class Mlflow(e2e.Case):
         self.assert_whole(fake)  # nothing is sent again
         self.assertNotIn("mlflow/runs/log-batch", fake.requests[requests:])
         self.assertNotIn("mlflow/runs/create", fake.requests[requests:])
+
+    def test_program_that_was_found_in_path_has_the_module(self):
+        fake = self.serve()
+        self.up("--slots", "2")
+        folder = os.path.dirname(os.path.abspath(e2e.BINARY))
+        self.run_program("gangway", *self.words(fake, "--trials", "2"),
+                         env={"PATH": f"{folder}:{self.env['PATH']}"})
+        self.assert_whole(fake, 2)
 
     def test_export_sends_a_sweep_that_was_not_sent(self):
         fake = self.serve()
