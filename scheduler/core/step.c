@@ -404,15 +404,23 @@ static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lo
     gw_sched_object_lose_holder(sched, at, worker);
 }
 
+/* A report may come while the claim of its attempt is kept after a restart (late_claim.h). */
 static void on_metric(struct gw_sched *sched, const struct gw_worker *worker,
                       const struct gw_msg_metric *metric)
 {
     uint32_t slot = gw_sched_attempt_slot(sched, worker, metric->attempt, metric->rank);
     if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, metric->attempt, metric->rank);
-    if (slot != GW_NO_INDEX)
-        gw_metric_on_report(sched, sched->attempts.items[slot].job,
-                            sched->attempts.items[slot].index, metric);
+    if (slot != GW_NO_INDEX) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        gw_metric_on_report(sched, attempt->job, attempt->index, metric);
+        return;
+    }
+    const struct gw_late_claim *late =
+        gw_sched_late_claim_find(worker, metric->attempt, metric->rank);
+    struct gw_job *job = late ? gw_sched_job_find(sched, late->job) : NULL;
+    if (job && gw_sched_row_live(job, late->index))
+        gw_metric_on_report(sched, job, late->index, metric);
 }
 
 static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
