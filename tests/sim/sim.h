@@ -128,7 +128,9 @@ struct sim_job {
     bool after_any, again; /* again: one of its tasks was retried */
     bool whole_again; /* of a range: all unfinished tasks were retried, and nothing was reported
                          since */
-    uint32_t sent;    /* number of rows sent */
+    bool
+        cancelled_since; /* of a range: a cancel was sent after the last retry of the whole range */
+    uint32_t sent;       /* number of rows sent */
     uint32_t specs_sent;
     GW_ARRAY(struct work *) work;
 };

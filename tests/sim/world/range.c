@@ -25,7 +25,7 @@ static void run_again(struct sim *sim, struct client *client, struct sim_job *jo
     for (size_t i = 0; i < job->work.count; i++)
         sim_request_mark_again(job->work.items[i]);
     sim->retried_ns = sim->now_ns;
-    job->whole_again = false;
+    job->whole_again = job->cancelled_since = false;
     sim_client_send(
         sim, client,
         &(struct gw_message){.type = GW_MESSAGE_retry, .retry = {request, job->id, GW_INDEX_ALL}});
@@ -68,6 +68,7 @@ bool sim_range_again(struct sim *sim, struct client *client, const struct gw_msg
         return false;
     (void)gw_map_remove(&client->ranges_again, reply->request);
     sim->retried_ns = sim->now_ns;
-    client->jobs.items[*job]->whole_again = reply->code == 0;
+    client->jobs.items[*job]->whole_again =
+        reply->code == 0 && !client->jobs.items[*job]->cancelled_since;
     return reply->code == 0;
 }

@@ -29,6 +29,7 @@ static void cancel(struct sim *sim, struct client *client, struct sim_job *job, 
     uint32_t row = (uint32_t)sim_below(sim, job->work.count);
     sim_fault(sim, FAULT_CANCEL);
     job->whole_again = false;
+    job->cancelled_since = true;
     if (whole)
         job->cancelled = true;
     else
