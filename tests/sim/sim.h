@@ -213,6 +213,7 @@ struct process {
     uint32_t collective;
     uint64_t sent; /* sequence number */
     uint64_t kill_ns;
+    uint64_t kill_attempt; /* the attempt that ran when it was told to end */
     struct client *inside; /* the client inside its task; NULL: none */
     bool stopped;
     uint32_t answer;           /* the answer of its last step; SIM_PAUSE: its value is no result */

@@ -338,10 +338,13 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
 }
 
 /* Returns true for messages of a runner that are useful even after its process was told to end: a
- * saved checkpoint, and that its task runs long, so tasks behind it can move elsewhere. */
-static bool is_in_time(const struct gw_message *message)
+ * saved checkpoint, a report of a metric, and that its task runs long, so tasks behind it can move
+ * elsewhere. */
+static bool is_in_time(const struct gw_process *process, const struct gw_message *message)
 {
+    const struct gw_attempt *run = process->queue.first;
     return message->type == GW_MESSAGE_checkpointed ||
+           (message->type == GW_MESSAGE_metric && run && run->attempt == message->metric.attempt) ||
            (message->type == GW_MESSAGE_task_blocked &&
             message->task_blocked.blocked == GW_BLOCKED_LONG);
 }
@@ -350,7 +353,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_event *event)
 {
     const struct gw_message *message = event->message;
-    if (!process || (process->reaping && !is_in_time(message))) { /* too late */
+    if (!process || (process->reaping && !is_in_time(process, message))) { /* too late */
         drop_tokens(core, event);
         return 0;
     }

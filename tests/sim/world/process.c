@@ -338,7 +338,9 @@ static void send_metric(struct sim *sim, struct process *process, const struct l
                                             .value = 0.5,
                                             .wall_ns = sim->now_ns};
     const uint64_t gap_ns = 500 + sim_hash(attempt, step) % (row->work->run_ns / 2 + 1);
-    sim_reports_told(sim, attempt, step);
+    /* The worker moved the attempts behind the one that ran when it told the process to end. */
+    if (process->link_open && (!process->kill_ns || process->kill_attempt == attempt))
+        sim_reports_told(sim, attempt, step);
     if (sim_process_say(sim, process, &message))
         plan(sim, process, gap_ns,
              (struct later){.epoch = later->epoch, .number = step + 1, .run = send_metric});
@@ -535,6 +537,8 @@ void sim_process_reap(struct sim *sim, struct host *host, const struct gw_msg_re
         return;
     sim_leave_reaped(sim, process, reap);
     uint64_t kill_ns = sim->now_ns + reap->grace_ns;
+    if (!process->kill_ns && process->rows.count)
+        process->kill_attempt = process->rows.items[0].attempt;
     bool earlier = process->kill_ns && process->kill_ns <= kill_ns;
     if (!earlier)
         process->kill_ns = kill_ns;

@@ -163,6 +163,19 @@ static void reports_are_sent_again_to_a_new_scheduler(void **state)
     free_world(w);
 }
 
+/* A function that saves its state in its grace period reports its last loss there. */
+static void reports_of_a_grace_period_are_sent(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = SECOND});
+    (void)state;
+    must_assign(w, (struct task){.attempt = 1});
+    forget_sent(w);
+    kill_attempt(w, 1, GW_KILL_CANCEL);
+    says_metric(w, 10);
+    (void)reports_sent(w, 1);
+    free_world(w);
+}
+
 /* A runner has two tasks, and a command waits for slots: the new scheduler places that command
  * itself. */
 static void only_tasks_inside_a_runner_are_claimed(void **state)
@@ -320,6 +333,7 @@ int main(void)
         cmocka_unit_test(function_ends_are_reported_once),
         cmocka_unit_test(ends_of_run_once_functions_are_reported_again),
         cmocka_unit_test(reports_are_sent_again_to_a_new_scheduler),
+        cmocka_unit_test(reports_of_a_grace_period_are_sent),
         cmocka_unit_test(only_tasks_inside_a_runner_are_claimed),
         cmocka_unit_test(rank_ends_are_reported_again_to_a_new_scheduler),
         cmocka_unit_test(released_rank_result_is_not_reported_again),
