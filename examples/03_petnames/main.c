@@ -8,6 +8,7 @@
 #include "examples/petnames/source.h"
 #include "examples/petnames/train.h"
 #include "examples/petnames/trainer.h"
+#include "examples/rank_log.h"
 
 #include <gangway/gangway.h>
 
@@ -25,7 +26,7 @@ struct arguments {
     struct pet_trainer_options train;
     char checkpoint[PATH_MAX];
     char source[PATH_MAX];
-    uint32_t ranks;
+    uint32_t ranks, ranks_min;
     int64_t generate; /* 0: train */
     double temperature;
 };
@@ -35,6 +36,7 @@ static const char usage[] =
     "       petnames --generate N [...]    make up N names from a checkpoint\n"
     "\n"
     "  --ranks N            ranks of the gang (2)\n"
+    "  --min-ranks N        start also with fewer ranks, down to N; the batch stays the same\n"
     "  --size NAME          demo or article (demo)\n"
     "  --data FILE|URL      one name a line or CSV, .gz too; auto: $GANGWAY_PETNAMES, else the "
     "city\n"
@@ -46,7 +48,7 @@ static const char usage[] =
     "  --steps N            end after so many steps, whatever the epochs\n"
     "  --lr X               Adam's learning rate\n"
     "  --seed N             of parameters, order and names to make up (1)\n"
-    "  --checkpoint FILE    written at every epoch's end (petnames.checkpoint)\n"
+    "  --checkpoint FILE    gets a copy of the checkpoint of each epoch (petnames.checkpoint)\n"
     "  --resume             go on from that file\n"
     "  --generate N         names to make up\n"
     "  --temperature X      1 as the model says, less keeps to what is likely (0.8)\n"
@@ -90,7 +92,7 @@ static int read_positive(const char *option, const char *text, double *x)
 /* What the user gave; the size's recipe stands where they said nothing. */
 struct given {
     const char *size, *data, *checkpoint;
-    int64_t ranks, batch, epochs;
+    int64_t ranks, ranks_min, batch, epochs;
     double lr;
 };
 
@@ -100,6 +102,8 @@ static int read_option(int option, struct arguments *arguments, struct given *gi
     switch (option) {
     case 'r':
         return read_count("ranks", optarg, 4096, &given->ranks);
+    case 'm':
+        return read_count("min-ranks", optarg, 4096, &given->ranks_min);
     case 's':
         given->size = optarg;
         return 0;
@@ -159,6 +163,7 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments, st
 {
     static const struct option options[] = {
         {"ranks", required_argument, NULL, 'r'},
+        {"min-ranks", required_argument, NULL, 'm'},
         {"size", required_argument, NULL, 's'},
         {"data", required_argument, NULL, 'd'},
         {"column", required_argument, NULL, 'c'},
@@ -193,9 +198,10 @@ static int complete(struct arguments *arguments, const struct given *given)
     struct pet_trainer_options *train = &arguments->train;
     struct gw_error error;
     arguments->ranks = (uint32_t)given->ranks;
+    arguments->ranks_min = (uint32_t)given->ranks_min;
     if (pet_trainer_recipe(given->size, arguments->ranks, train, &error) < 0)
         return bad(error.text);
-    train->batch = given->batch ? given->batch : train->batch;
+    train->batch = given->batch ? given->batch * given->ranks : train->batch;
     train->epochs = given->epochs ? given->epochs : train->epochs;
     train->lr = given->lr > 0 ? given->lr : train->lr;
     train->checkpoint = arguments->checkpoint;
@@ -211,25 +217,6 @@ static int complete(struct arguments *arguments, const struct given *given)
 /* -- Training ------------------------------------------------------------------------------------
  */
 
-/* Shows what rank 0 prints until its attempt has ended. */
-static void show_log(struct gw_client *client, const struct gw_future *future)
-{
-    struct gw_log_request request =
-        GW_INIT(gw_log_request, .job = gw_future_job(future), .index = gw_future_index(future),
-                .stream = 1, .follow = true);
-    struct gw_log_chunk chunk = {0};
-    struct gw_error error;
-    while (!chunk.end && gw_job_log(client, &request, &chunk, &error) >= 0) {
-        const void *data;
-        size_t bytes;
-        if (gw_value_get_bytes(chunk.data, &data, &bytes, &error) >= 0)
-            (void)fwrite(data, 1, bytes, stdout);
-        (void)fflush(stdout);
-        gw_value_unref(chunk.data);
-        request.offset = chunk.next_offset;
-    }
-}
-
 static int train(const struct arguments *arguments, struct gw_error *error)
 {
     const struct pet_trainer_options *options = &arguments->train;
@@ -238,15 +225,17 @@ static int train(const struct arguments *arguments, struct gw_error *error)
     struct gw_value *value = NULL;
     struct pet_trainer_result result;
     (void)printf("A gang of %u rank%s, %lld samples each (global batch %lld), Adam at %g.\n",
-                 arguments->ranks, arguments->ranks == 1 ? "" : "s", (long long)options->batch,
-                 (long long)options->batch * arguments->ranks, options->lr);
+                 arguments->ranks, arguments->ranks == 1 ? "" : "s",
+                 (long long)options->batch / arguments->ranks, (long long)options->batch,
+                 options->lr);
     (void)fflush(stdout);
     int rc = gw_client_open(GW_CLIENT_OPTIONS(.slots = arguments->ranks), &client, error);
     if (rc >= 0)
-        rc = gw_dispatch(client, arguments->ranks, pet_trainer, NULL,
+        rc = gw_dispatch(client, arguments->ranks, pet_trainer,
+                         GW_OPTIONS(.gang.min_ranks = arguments->ranks_min),
                          GW_ARGS(pet_trainer_argument(options)), &future, error);
     if (rc >= 0) {
-        show_log(client, future);
+        rank_log_print(client, future, false);
         rc = gw_future_get(future, 0, &value, error);
     }
     if (rc >= 0)

@@ -160,7 +160,7 @@ static int make_trial(const struct gw_trial *trial, struct gw_graph *graph,
         return rc;
     if (params.ranks < 1 || params.ranks > UINT16_MAX)
         return gw_error_set(error, GW_EINVAL, "--ranks: a gang has 1 to %d ranks", UINT16_MAX);
-    train.batch = params.batch;
+    train.batch = params.ranks * params.batch;
     train.lr = params.lr;
     (void)snprintf(path, sizeof path, "%s/trial-%" PRIu32 ".checkpoint", arguments->folder,
                    trial->number);

@@ -5,6 +5,7 @@
  *
  * The gang runs on this user's cluster, or on a private one that lives as long as this program. */
 #include "examples/06_digits/train.h"
+#include "examples/rank_log.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -135,25 +136,6 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments)
     return rc;
 }
 
-/* Shows what rank 0 prints until its attempt has ended. */
-static void show_log(struct gw_client *client, const struct gw_future *future)
-{
-    struct gw_log_request request =
-        GW_INIT(gw_log_request, .job = gw_future_job(future), .index = gw_future_index(future),
-                .stream = 1, .follow = true);
-    struct gw_log_chunk chunk = {0};
-    struct gw_error error;
-    while (!chunk.end && gw_job_log(client, &request, &chunk, &error) >= 0) {
-        const void *data;
-        size_t bytes;
-        if (gw_value_get_bytes(chunk.data, &data, &bytes, &error) >= 0)
-            (void)fwrite(data, 1, bytes, stdout);
-        (void)fflush(stdout);
-        gw_value_unref(chunk.data);
-        request.offset = chunk.next_offset;
-    }
-}
-
 static int train(const struct arguments *arguments, struct gw_error *error)
 {
     const struct digits_train_options *options = &arguments->train;
@@ -171,7 +153,7 @@ static int train(const struct arguments *arguments, struct gw_error *error)
         rc = gw_dispatch(client, ranks, digits_train, NULL, GW_ARGS(digits_train_argument(options)),
                          &future, error);
     if (rc == 0) {
-        show_log(client, future);
+        rank_log_print(client, future, false);
         rc = gw_future_get(future, 0, &value, error);
     }
     if (rc == 0)

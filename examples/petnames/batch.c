@@ -85,6 +85,7 @@ void pet_batch_build(struct pet_batch *batch, const uint64_t *samples, size_t co
 {
     assert(count > 0 && count <= batch->sample_max);
     batch->sample_count = count;
+    batch->share = 1 / (double)count;
     memcpy(batch->samples, samples, count * sizeof *samples);
     qsort(batch->samples, count, sizeof *samples, by_value);
     count_levels(batch);

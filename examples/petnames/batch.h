@@ -19,6 +19,8 @@
 struct pet_batch {
     size_t sample_max;
     size_t sample_count;
+    double share;      /* of a sample in the loss: 1 / sample_count, which gives the mean, unless
+                          the caller changes it after pet_batch_build */
     uint64_t *samples; /* [sample_count], sorted */
     size_t node_count;
     size_t level_start[PET_CONTEXT + 1]; /* level t is nodes [level_start[t], level_start[t + 1]) */

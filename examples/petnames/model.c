@@ -216,7 +216,7 @@ static double cross_entropy(const struct pet_batch *batch, const struct pet_work
         sum += (double)workspace->normaliser[leaf] -
                (double)workspace->logits[leaf * PET_LABELS + (size_t)label];
     }
-    return sum / (double)batch->sample_count;
+    return sum * batch->share;
 }
 
 double pet_model_forward(const struct pet_model *model, const pet_real *parameters,
@@ -246,10 +246,10 @@ const pet_real *pet_model_probabilities(const struct pet_workspace *workspace)
     return workspace->probabilities;
 }
 
-/* The gradient of the logits: (samples of the leaf * p - samples with that label) / samples. */
+/* The gradient of the logits: (samples of the leaf * p - samples with that label) * share. */
 static void softmax_backward(const struct pet_batch *batch, pet_real *probabilities)
 {
-    const pet_real share = 1 / (pet_real)batch->sample_count;
+    const pet_real share = (pet_real)batch->share;
     for (size_t i = 0; i < batch->sample_count;) {
         size_t leaf = batch->leaf[i], end = i;
         while (end < batch->sample_count && batch->leaf[end] == leaf)

@@ -59,7 +59,8 @@ int pet_workspace_new(const struct pet_model *model, size_t sample_max,
 /* pet_workspace_free frees a workspace; NULL is fine. */
 void pet_workspace_free(struct pet_workspace *workspace);
 
-/* pet_model_forward returns the cross entropy in nats, the mean over the batch's samples. */
+/* pet_model_forward returns the cross entropy in nats, the mean over the batch's samples (with
+ * another pet_batch.share: that much of each). */
 double pet_model_forward(const struct pet_model *model, const pet_real *parameters,
                          const struct pet_batch *batch, struct pet_workspace *workspace);
 

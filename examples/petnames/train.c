@@ -25,8 +25,10 @@ struct pet_train {
     struct gw_sampler *sampler;
     struct pet_batch *batch;
     struct pet_workspace *workspace;
-    uint64_t *chosen; /* [batch_per_rank] samples of this step */
-    int64_t epoch;    /* of the sampler's order; -1: none yet */
+    uint64_t *chosen; /* [room] samples of this step */
+    size_t room;      /* most samples of a step on a rank */
+    int64_t epoch;    /* of the sampler's order */
+    int64_t used;     /* samples of this epoch that all ranks together have used */
     int64_t step_began;
     double began;    /* of this run, on the monotonic clock */
     double stepping; /* seconds spent in steps */
@@ -67,7 +69,7 @@ int pet_train_defaults(struct pet_train_options *options, const char *size, int 
             continue;
         size_t each = recipes[i].batch / (size_t)ranks;
         options->size = recipes[i].size;
-        options->batch_per_rank = each > 0 ? each : 1;
+        options->batch = (each > 0 ? each : 1) * (size_t)ranks;
         options->lr = recipes[i].lr;
         options->epochs = recipes[i].epochs;
     }
@@ -76,9 +78,10 @@ int pet_train_defaults(struct pet_train_options *options, const char *size, int 
 
 static int check_options(const struct pet_train_options *options, int ranks, struct gw_error *error)
 {
-    if (options->batch_per_rank < 1 || options->batch_per_rank > BATCH_MAX)
-        return gw_error_set(error, GW_EINVAL, "batch %zu: take 1 to %d samples a rank",
-                            options->batch_per_rank, BATCH_MAX);
+    if (options->batch < (size_t)ranks || options->batch > (size_t)BATCH_MAX * (size_t)ranks)
+        return gw_error_set(error, GW_EINVAL,
+                            "batch %zu: take 1 to %d samples for each of the %d ranks",
+                            options->batch, BATCH_MAX, ranks);
     if (!(options->lr >= 0) || !isfinite(options->lr))
         return gw_error_set(error, GW_EINVAL, "learning rate %g: take a number from 0 on",
                             options->lr);
@@ -88,10 +91,10 @@ static int check_options(const struct pet_train_options *options, int ranks, str
     if (!options->size && (options->hidden < 1 || options->hidden > HIDDEN_MAX))
         return gw_error_set(error, GW_EINVAL, "%d hidden units: take 1 to %d", options->hidden,
                             HIDDEN_MAX);
-    if (options->sample_count < options->batch_per_rank * (size_t)ranks)
+    if (options->sample_count < options->batch)
         return gw_error_set(error, GW_EINVAL,
-                            "%zu samples do not fill one batch of %d x %zu: take a smaller batch",
-                            options->sample_count, ranks, options->batch_per_rank);
+                            "%zu samples do not fill one batch of %zu: take a smaller batch",
+                            options->sample_count, options->batch);
     return 0;
 }
 
@@ -129,20 +132,28 @@ static int make_optimizer(struct pet_train *train, struct gw_error *error)
     return gw_optimizer_new(&adam, tensors, PET_TENSORS, &train->optimizer, error);
 }
 
-static int make_sampler(struct pet_train *train, struct gw_error *error)
+/* Goes to a place of an epoch, with the sampler and the counts that follow from it. */
+static int go_to(struct pet_train *train, int64_t epoch, int64_t used, struct gw_error *error)
 {
+    const struct pet_train_options *own = &train->options;
+    const int64_t samples = (int64_t)own->sample_count, batch = (int64_t)own->batch;
+    struct pet_train_progress *progress = &train->progress;
     const struct gw_sampler_options options =
-        GW_INIT(gw_sampler_options, .samples = (int64_t)train->options.sample_count,
-                .rank = gw_comm_rank(train->comm), .ranks = gw_comm_size(train->comm),
-                .seed = train->options.seed, .drop_last = true);
+        GW_INIT(gw_sampler_options, .samples = samples, .rank = gw_comm_rank(train->comm),
+                .ranks = gw_comm_size(train->comm), .seed = own->seed);
+    gw_sampler_free(train->sampler);
+    train->sampler = NULL;
     int rc = gw_sampler_new(&options, &train->sampler, error);
     if (rc < 0)
         return rc;
-    struct pet_train_progress *progress = &train->progress;
-    progress->steps_per_epoch =
-        gw_sampler_count(train->sampler) / (int64_t)train->options.batch_per_rank;
-    progress->steps = train->options.steps ? train->options.steps
-                                           : train->options.epochs * progress->steps_per_epoch;
+    train->epoch = samples - used < batch ? epoch + 1 : epoch;
+    train->used = samples - used < batch ? 0 : used;
+    gw_sampler_set_epoch(train->sampler, (uint64_t)train->epoch);
+    progress->steps_per_epoch = samples / batch;
+    progress->steps = own->steps;
+    if (own->steps == 0)
+        progress->steps = progress->step + (samples - train->used) / batch +
+                          (own->epochs - train->epoch - 1) * progress->steps_per_epoch;
     return 0;
 }
 
@@ -156,14 +167,14 @@ static int make_local(struct pet_train *train, struct gw_error *error)
     else
         pet_model_init_hidden(&train->model, "custom", options->hidden);
     if (rc == 0)
-        rc = pet_batch_new(options->batch_per_rank, &train->batch, error);
+        rc = pet_batch_new(train->room, &train->batch, error);
     if (rc == 0)
-        rc = pet_workspace_new(&train->model, options->batch_per_rank, &train->workspace, error);
+        rc = pet_workspace_new(&train->model, train->room, &train->workspace, error);
     if (rc == 0)
-        rc = make_sampler(train, error);
+        rc = go_to(train, 0, 0, error);
     if (rc < 0)
         return rc;
-    train->chosen = malloc(options->batch_per_rank * sizeof *train->chosen);
+    train->chosen = malloc(train->room * sizeof *train->chosen);
     train->parameters = malloc(train->model.parameter_count * sizeof *train->parameters);
     if (!train->chosen || !train->parameters)
         return gw_error_set(error, GW_ENOMEM, "no memory for a model of %zu parameters",
@@ -183,7 +194,7 @@ int pet_train_new(const struct pet_train_options *options, struct gw_comm *comm,
         return gw_error_set(error, GW_ENOMEM, "no memory to train");
     made->options = *options;
     made->comm = comm;
-    made->epoch = -1;
+    made->room = (options->batch - 1) / (size_t)gw_comm_size(comm) + 1;
     made->progress.held_out_loss = NAN;
     made->progress.loss = NAN;
     made->began = now_s();
@@ -227,18 +238,17 @@ static double schedule(const struct pet_train *train, int64_t step)
     return train->options.lr * 0.5 * (1 + cos(M_PI * done));
 }
 
+/* The next samples of the epoch's order, one rank after the other: the batch is the same samples
+ * with any number of ranks. */
 static void choose_samples(struct pet_train *train)
 {
-    const int64_t per_epoch = train->progress.steps_per_epoch, step = train->progress.step;
-    const int64_t batch = (int64_t)train->options.batch_per_rank;
-    if (train->epoch != step / per_epoch) {
-        train->epoch = step / per_epoch;
-        gw_sampler_set_epoch(train->sampler, (uint64_t)train->epoch);
-    }
-    int64_t first = step % per_epoch * batch;
-    for (int64_t i = 0; i < batch; i++)
-        train->chosen[i] = train->options.samples[gw_sampler_index(train->sampler, first + i)];
-    pet_batch_build(train->batch, train->chosen, (size_t)batch);
+    const size_t ranks = (size_t)gw_comm_size(train->comm), batch = train->options.batch;
+    const size_t count = batch / ranks + ((size_t)gw_comm_rank(train->comm) < batch % ranks);
+    gw_sampler_skip(train->sampler, train->used);
+    for (size_t i = 0; i < count; i++)
+        train->chosen[i] = train->options.samples[gw_sampler_index(train->sampler, (int64_t)i)];
+    pet_batch_build(train->batch, train->chosen, count);
+    train->batch->share = (double)ranks / (double)batch; /* the mean over ranks follows */
 }
 
 static void train_on_gradient(void *user, int tensor)
@@ -271,14 +281,19 @@ static int mean_over_ranks(struct pet_train *train, double *value, struct gw_err
 static void update_progress(struct pet_train *train, double loss)
 {
     struct pet_train_progress *progress = &train->progress;
+    const size_t samples = train->options.sample_count, batch = train->options.batch;
     progress->step++;
     progress->loss = loss;
-    progress->epoch = (double)progress->step / (double)progress->steps_per_epoch;
+    train->used += (int64_t)batch;
+    if (samples - (size_t)train->used < batch) {
+        train->used = 0;
+        gw_sampler_set_epoch(train->sampler, (uint64_t)++train->epoch);
+    }
+    progress->epoch = (double)train->epoch + (double)train->used / (double)samples;
     train->loss_sum += loss;
     train->loss_steps++;
     int64_t done = progress->step - train->step_began;
-    progress->samples_per_s = (double)done * (double)train->options.batch_per_rank *
-                              gw_comm_size(train->comm) / train->stepping;
+    progress->samples_per_s = (double)done * (double)batch / train->stepping;
     progress->seconds = now_s() - train->began;
     progress->seconds_left =
         progress->seconds / (double)done * (double)(progress->steps - progress->step);
@@ -319,8 +334,7 @@ int pet_train_evaluate(struct pet_train *train, double *loss, struct gw_error *e
     if (options->held_out_count == 0)
         return gw_error_set(error, GW_EINVAL, "there are no held-out samples");
     for (size_t first = options->held_out_count * rank / ranks; first < end;) {
-        size_t count =
-            end - first < options->batch_per_rank ? end - first : options->batch_per_rank;
+        size_t count = end - first < train->room ? end - first : train->room;
         pet_batch_build(train->batch, options->held_out + first, count);
         sum += (double)count *
                pet_model_forward(&train->model, train->parameters, train->batch, train->workspace);
@@ -359,10 +373,12 @@ int pet_train_run(struct pet_train *train, struct gw_error *error)
         rc = pet_train_step(train, error);
         if (rc == 0 && train->options.on_step)
             rc = train->options.on_step(train->options.user, progress);
-        if (rc == 0 &&
-            (progress->step % progress->steps_per_epoch == 0 || progress->step == progress->steps))
+        if (rc == 0 && (train->used == 0 || progress->step == progress->steps))
             rc = end_epoch(train, error);
     }
+    /* A run that was restored after its last step. */
+    if (rc == 0 && isnan(progress->held_out_loss) && train->options.held_out_count > 0)
+        rc = pet_train_evaluate(train, &progress->held_out_loss, error);
     return rc;
 }
 
@@ -392,8 +408,16 @@ int pet_train_store(const struct pet_train *train, struct gw_checkpoint *checkpo
                                      strlen(train->model.name));
     if (rc == 0)
         rc = gw_checkpoint_set_i64(checkpoint, "petnames.hidden", train->model.hidden);
-    if (rc == 0)
-        rc = gw_checkpoint_set_i64(checkpoint, "petnames.step", train->progress.step);
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"petnames.step", train->progress.step},
+                   {"petnames.epoch", train->epoch},
+                   {"petnames.used", train->used},
+                   {"petnames.samples", (int64_t)train->options.sample_count},
+                   {"petnames.seed", (int64_t)train->options.seed}};
+    for (size_t i = 0; rc == 0 && i < sizeof numbers / sizeof *numbers; i++)
+        rc = gw_checkpoint_set_i64(checkpoint, numbers[i].name, numbers[i].value);
     if (rc == 0)
         rc = gw_checkpoint_set_bytes(checkpoint, "petnames.parameters", train->parameters,
                                      train->model.parameter_count * sizeof *train->parameters);
@@ -429,7 +453,7 @@ int pet_train_restore(struct pet_train *train, const struct gw_checkpoint *check
     struct pet_model model;
     const void *state;
     size_t state_bytes;
-    int64_t step;
+    int64_t step, epoch, used, samples, seed;
     int rc = read_shape(checkpoint, &model, error);
     if (rc < 0)
         return rc;
@@ -439,6 +463,10 @@ int pet_train_restore(struct pet_train *train, const struct gw_checkpoint *check
                             "is \"%s\" with %d: give the same --size, or another checkpoint",
                             model.name, model.hidden, train->model.name, train->model.hidden);
     if (gw_checkpoint_i64(checkpoint, "petnames.step", &step) < 0 || step < 0 ||
+        gw_checkpoint_i64(checkpoint, "petnames.epoch", &epoch) < 0 || epoch < 0 ||
+        gw_checkpoint_i64(checkpoint, "petnames.used", &used) < 0 || used < 0 ||
+        gw_checkpoint_i64(checkpoint, "petnames.samples", &samples) < 0 || samples < used ||
+        gw_checkpoint_i64(checkpoint, "petnames.seed", &seed) < 0 ||
         gw_checkpoint_bytes(checkpoint, "petnames.optimizer", &state, &state_bytes) < 0)
         return gw_error_set(error, GW_ECORRUPT, "the checkpoint holds no pet-names run");
     rc = gw_optimizer_set_state(train->optimizer, state, state_bytes, error);
@@ -447,8 +475,13 @@ int pet_train_restore(struct pet_train *train, const struct gw_checkpoint *check
                                 model.parameter_count * sizeof *train->parameters, error);
     if (rc < 0)
         return rc;
+    train->options.seed = (uint64_t)seed;
     train->progress.step = step;
-    train->progress.epoch = (double)step / (double)train->progress.steps_per_epoch;
+    rc = go_to(train, epoch, samples == (int64_t)train->options.sample_count ? used : 0, error);
+    if (rc < 0)
+        return rc;
+    train->progress.epoch =
+        (double)train->epoch + (double)train->used / (double)train->options.sample_count;
     train->step_began = step;
     train->began = now_s();
     train->stepping = 0;

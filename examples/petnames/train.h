@@ -1,8 +1,9 @@
 /* Training the pet-names model, data-parallel over the ranks of a communicator.
  *
- * N ranks with batch B follow one rank with batch N * B, up to rounding: the sampler deals the same
- * order of samples out to them, losses are means over the batch, gradients means over ranks. Ranks
- * start equal (same seed, and rank 0's parameters are broadcast) and stay equal bit for bit.
+ * Any number of ranks computes the same, up to rounding: they share the batch, in the same order of
+ * samples. If the batch cannot be divided evenly, some ranks have one sample more, and each sample
+ * counts the same. Ranks start equal (same seed, and rank 0's parameters are broadcast) and stay
+ * equal bit for bit. So a run can go on from a checkpoint with another number of ranks.
  *
  * Functions here are collective where they say so: all ranks call them at the same step. */
 #ifndef GW_EXAMPLES_PETNAMES_TRAIN_H
@@ -20,7 +21,7 @@
 struct pet_train_progress {
     int64_t step;            /* steps done */
     int64_t steps;           /* of the whole run */
-    int64_t steps_per_epoch; /* an epoch's last samples that fill no batch are left out */
+    int64_t steps_per_epoch; /* the last samples of an epoch that fill no batch are left out */
     double epoch;            /* epochs done, with their fraction */
     double loss;             /* of the last step; in on_epoch the mean of the epoch's steps */
     double held_out_loss;    /* nats a character; NaN before the first epoch's end */
@@ -37,7 +38,7 @@ typedef int pet_train_on_progress(void *user, const struct pet_train_progress *p
 struct pet_train_options {
     const char *size;        /* "demo" or "article"; NULL: take hidden */
     int hidden;              /* units a layer, 1 to 4096 */
-    size_t batch_per_rank;   /* samples */
+    size_t batch;            /* samples of a step, of all ranks together; at least one for each */
     double lr;               /* Adam's, at its highest: it rises for 30 steps, then falls to 0 on
                                 half a cosine over the run */
     int64_t epochs;          /* at least 1, or steps */
@@ -56,8 +57,8 @@ struct pet_train_options {
 
 struct pet_train;
 
-/* pet_train_defaults sets size, batch_per_rank, lr and epochs of a named size, so that it trains
- * well with so many ranks (on a few: the global batch is the same); the rest of options stays.
+/* pet_train_defaults sets size, batch, lr and epochs of a named size, so that it trains well. Each
+ * of so many ranks gets as many samples. The rest of options stays.
  * GW_EINVAL where there is no such size. */
 int pet_train_defaults(struct pet_train_options *options, const char *size, int ranks,
                        struct gw_error *error);
@@ -91,11 +92,14 @@ const struct pet_model *pet_train_model(const struct pet_train *train);
 const pet_real *pet_train_parameters(const struct pet_train *train);
 
 /* pet_train_store adds the run's state to an empty checkpoint, which borrows it until it is
- * written: for gw_checkpoint_comm_save at this step. GW_ENOMEM. */
+ * written: for gw_task_checkpoint_save at this step. Its sections are the model, the optimizer, how
+ * many samples of which epoch have been used, and the seed of their order. GW_ENOMEM. */
 int pet_train_store(const struct pet_train *train, struct gw_checkpoint *checkpoint,
                     struct gw_error *error);
 
 /* pet_train_restore goes on from a checkpoint of a run of the same model, on every rank; copied.
+ * The number of ranks and the batch may be other ones: no sample of the epoch is omitted, and none
+ * is used twice. If there are other samples, the epoch begins anew. The seed is the checkpoint's.
  * GW_EMISMATCH where it is of another one, naming both; GW_ECORRUPT where it is of no run. */
 int pet_train_restore(struct pet_train *train, const struct gw_checkpoint *checkpoint,
                       struct gw_error *error);

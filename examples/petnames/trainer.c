@@ -2,7 +2,8 @@
  *
  * All ranks read the same names, split in the same way; each asks gw_task_step after every step, so
  * that pausing and stopping reach all of them at the same one. A later attempt of the same task
- * goes on from the checkpoint of the one before it. */
+ * goes on from the checkpoint of the one before it, with as many ranks as it has: the batch stays
+ * the same. */
 #include "examples/petnames/trainer.h"
 
 #include "examples/petnames/names.h"
@@ -22,7 +23,7 @@ int pet_trainer_recipe(const char *size, uint32_t ranks, struct pet_trainer_opti
     if (rc < 0)
         return rc;
     options->size = train.size;
-    options->batch = (int64_t)train.batch_per_rank;
+    options->batch = (int64_t)train.batch;
     options->epochs = train.epochs;
     options->lr = train.lr;
     return 0;
@@ -111,7 +112,7 @@ static int read_options(const struct gw_value *dict, struct pet_trainer_options 
 struct trainer {
     struct gw_task *task;
     struct pet_trainer_options options;
-    char checkpoint[PATH_MAX]; /* empty: none is written */
+    char copy[PATH_MAX]; /* of each checkpoint; empty: none is written */
     struct pet_names *names;
     uint64_t *samples, *held_out;
     size_t sample_count, held_out_count;
@@ -122,23 +123,24 @@ static int trainer_on_step(void *user, const struct pet_train_progress *progress
 {
     struct trainer *trainer = user;
     if (trainer->options.by_epoch) /* only asks whether to go on: this epoch is not over yet */
-        return gw_task_step(trainer->task, (progress->step - 1) / progress->steps_per_epoch, NULL,
-                            0);
+        return gw_task_step(trainer->task, (int64_t)ceil(progress->epoch) - 1, NULL, 0);
     return gw_task_step(trainer->task, progress->step, "loss", progress->loss);
 }
 
+/* The checkpoint of the task is for its next attempt, on other hosts or with other ranks, and the
+ * copy for people. */
 static int save(struct trainer *trainer)
 {
     struct gw_error *error = gw_task_error(trainer->task);
-    if (!*trainer->checkpoint)
-        return 0;
     struct gw_checkpoint *checkpoint = gw_checkpoint_new();
     if (!checkpoint)
         return gw_error_set(error, GW_ENOMEM, "no memory for a checkpoint");
     int rc = pet_train_store(trainer->train, checkpoint, error);
     if (rc >= 0)
-        rc = gw_checkpoint_comm_save(checkpoint, gw_task_comm(trainer->task), trainer->checkpoint,
-                                     error);
+        rc = gw_task_checkpoint_save(trainer->task, checkpoint,
+                                     pet_train_progress(trainer->train)->step);
+    if (rc >= 0 && *trainer->copy)
+        rc = gw_checkpoint_comm_save(checkpoint, gw_task_comm(trainer->task), trainer->copy, error);
     gw_checkpoint_free(checkpoint);
     return rc;
 }
@@ -160,34 +162,37 @@ static int trainer_on_epoch(void *user, const struct pet_train_progress *progres
                         progress->held_out_loss);
 }
 
-/* Where the checkpoint lies; without a wish of the user's, in the task's own folder. */
-static void name_checkpoint(struct trainer *trainer)
+/* Where the copy lies; without a wish of the user's, in the task's own folder. */
+static void name_copy(struct trainer *trainer)
 {
     const char *dir = gw_task_checkpoint_dir(trainer->task);
     if (*trainer->options.checkpoint)
-        (void)snprintf(trainer->checkpoint, sizeof trainer->checkpoint, "%s",
-                       trainer->options.checkpoint);
+        (void)snprintf(trainer->copy, sizeof trainer->copy, "%s", trainer->options.checkpoint);
     else if (dir)
-        (void)snprintf(trainer->checkpoint, sizeof trainer->checkpoint, "%s/task-%u", dir,
+        (void)snprintf(trainer->copy, sizeof trainer->copy, "%s/task-%u", dir,
                        gw_task_index(trainer->task));
 }
 
-/* Goes on from the checkpoint of an attempt before this one, or where the user wants so. */
+/* Goes on from the checkpoint of an attempt before this one, or from the copy of another job if the
+ * user wants so. */
 static int restore(struct trainer *trainer)
 {
     struct gw_error *error = gw_task_error(trainer->task);
-    if (!*trainer->checkpoint || (!trainer->options.resume && gw_task_try(trainer->task) == 0))
-        return 0;
+    struct gw_comm *comm = gw_task_comm(trainer->task);
     struct gw_checkpoint *checkpoint = NULL;
-    int rc = gw_checkpoint_comm_load(gw_task_comm(trainer->task), trainer->checkpoint, &checkpoint,
-                                     error);
-    if (rc == GW_ENOENT)
-        return 0;
-    if (rc >= 0)
+    const char *from = "the checkpoint of the attempt before";
+    int64_t step;
+    int rc = gw_task_checkpoint_load(trainer->task, &checkpoint, &step);
+    if (rc >= 0 && !checkpoint && trainer->options.resume && *trainer->copy) {
+        from = trainer->copy;
+        rc = gw_checkpoint_comm_load(comm, from, &checkpoint, error);
+        rc = rc == GW_ENOENT ? 0 : rc;
+    }
+    if (rc >= 0 && checkpoint)
         rc = pet_train_restore(trainer->train, checkpoint, error);
-    if (rc >= 0 && gw_task_rank(trainer->task) == 0)
-        (void)printf("going on from %s at step %lld\n", trainer->checkpoint,
-                     (long long)pet_train_progress(trainer->train)->step);
+    if (rc >= 0 && checkpoint && gw_task_rank(trainer->task) == 0)
+        (void)printf("going on from %s at step %lld, with %d ranks\n", from,
+                     (long long)pet_train_progress(trainer->train)->step, gw_comm_size(comm));
     gw_checkpoint_free(checkpoint);
     return rc;
 }
@@ -224,7 +229,7 @@ static int run(struct trainer *trainer)
     const struct pet_trainer_options *options = &trainer->options;
     const struct pet_train_options train = {
         .size = options->size,
-        .batch_per_rank = (size_t)options->batch,
+        .batch = (size_t)options->batch,
         .lr = options->lr,
         .epochs = options->epochs,
         .steps = options->steps,
@@ -285,7 +290,7 @@ static int pet_trainer(struct gw_task *task)
         rc = read_options(dict, &trainer.options, gw_task_error(task));
     if (rc < 0)
         return rc;
-    name_checkpoint(&trainer);
+    name_copy(&trainer);
     rc = run(&trainer);
     if (rc >= 0)
         rc = gw_task_return(task, make_result(&trainer));

@@ -14,9 +14,10 @@ struct pet_trainer_options {
     const char *data;       /* file or URL; "": made-up names */
     const char *column;     /* of a CSV; NULL: the usual ones */
     bool http_allowed;      /* the URL may be http, unencrypted */
-    const char *checkpoint; /* file to write at every epoch's end; NULL: the job's own folder */
+    const char *checkpoint; /* file that gets a copy of each checkpoint; NULL: "task-INDEX" in the
+                               job's folder */
     bool resume;            /* go on from that file where it is there */
-    int64_t batch;          /* samples of each rank */
+    int64_t batch;          /* samples of a step, of all ranks together */
     int64_t epochs;
     int64_t steps; /* ends after so many, whatever the epochs; 0: no limit */
     double lr;
@@ -26,7 +27,7 @@ struct pet_trainer_options {
 };
 
 /* pet_trainer_recipe fills size, batch, epochs and lr with what trains a size well on `ranks`
- * ranks; GW_EINVAL for a size that is not known. */
+ * ranks; the batch is a multiple of them. GW_EINVAL for a size that is not known. */
 int pet_trainer_recipe(const char *size, uint32_t ranks, struct pet_trainer_options *options,
                        struct gw_error *error);
 

@@ -121,18 +121,29 @@ static int save(struct gw_task *task, const struct gw_checkpoint *checkpoint)
     return 0;
 }
 
+int gw_task_checkpoint_save(struct gw_task *task, struct gw_checkpoint *checkpoint, int64_t step)
+{
+    int rc = checkpoint ? gw_checkpoint_set_i64(checkpoint, "step", step) : 0;
+    if (rc < 0) /* on one rank alone: its failure ends the gang */
+        return gw_error_set(&task->error, rc,
+                            rc == GW_EEXIST ? "the set of a checkpoint has a section \"step\": "
+                                              "make a new set for each save"
+                                            : "the set of a checkpoint takes no further section");
+    rc = save(task, checkpoint);
+    if (rc == 0 && task->attempt && task->rank == 0 && task->hooks)
+        task->hooks->saved(task->hooks->arg, step);
+    return rc;
+}
+
 int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, int64_t step)
 {
     struct gw_checkpoint *checkpoint = gw_checkpoint_new();
-    if (!checkpoint || gw_checkpoint_set_bytes(checkpoint, "state", state, bytes) < 0 ||
-        gw_checkpoint_set_i64(checkpoint, "step", step) < 0) {
+    if (!checkpoint || gw_checkpoint_set_bytes(checkpoint, "state", state, bytes) < 0) {
         gw_checkpoint_free(checkpoint);
-        return gw_error_set(&task->error, GW_ENOMEM, "out of memory for reading a checkpoint");
+        return gw_error_set(&task->error, GW_ENOMEM, "out of memory for a checkpoint");
     }
-    int rc = save(task, checkpoint);
+    int rc = gw_task_checkpoint_save(task, checkpoint, step);
     gw_checkpoint_free(checkpoint);
-    if (rc == 0 && task->attempt && task->rank == 0 && task->hooks)
-        task->hooks->saved(task->hooks->arg, step);
     return rc;
 }
 
@@ -155,40 +166,42 @@ static int not_here(struct gw_task *task)
     return 0;
 }
 
-int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step)
+int gw_task_checkpoint_load(struct gw_task *task, struct gw_checkpoint **checkpoint, int64_t *step)
 {
     char path[PATH_MAX_BYTES];
-    struct gw_checkpoint *checkpoint;
-    int64_t saved;
+    struct gw_checkpoint *loaded = NULL;
+    int64_t saved = 0;
     uint64_t attempt = task->checkpoint_saved ? task->attempt : task->checkpoint_from;
     int rc = find_path(task, attempt, path);
-    if (rc == 0 && task->attempt && !attempt) {
-        *step = 0;
-        return 0;
-    }
-    if (rc == 0)
-        rc = task->world > 1 ? gw_checkpoint_comm_load(task->comm, path, &checkpoint, &task->error)
-                             : gw_checkpoint_file_read(path, &checkpoint, &task->error);
-    if (rc == GW_ENOENT && !attempt && task->checkpoint_dir[0]) {
-        *step = 0;
-        return 0;
-    }
-    if (rc == GW_ENOENT && task->checkpoint_dir[0] && attempt == task->checkpoint_from) {
+    if (rc == 0 && (attempt || !task->attempt))
+        rc = task->world > 1 ? gw_checkpoint_comm_load(task->comm, path, &loaded, &task->error)
+                             : gw_checkpoint_file_read(path, &loaded, &task->error);
+    if (rc == GW_ENOENT && !attempt && task->checkpoint_dir[0])
+        rc = 0; /* none yet */
+    else if (rc == GW_ENOENT && task->checkpoint_dir[0] && attempt == task->checkpoint_from)
         rc = not_here(task);
-        if (rc == 0)
-            *step = 0;
-        return rc;
-    }
-    if (rc < 0)
-        return rc;
-    if (gw_checkpoint_i64(checkpoint, "step", &saved) < 0)
+    if (rc == 0 && loaded && gw_checkpoint_i64(loaded, "step", &saved) < 0)
         rc = gw_error_set(&task->error, GW_ECORRUPT,
                           "%s is not a checkpoint that gw_checkpoint_save wrote, or it is damaged",
                           path);
-    else
+    if (rc < 0) {
+        gw_checkpoint_free(loaded);
+        return rc;
+    }
+    if (loaded && gw_checkpoint_warning(loaded) && task->rank == 0)
+        gw_log_plain(GW_LOG_WARN, "gangway: ", "%s", gw_checkpoint_warning(loaded));
+    *checkpoint = loaded;
+    *step = saved;
+    return 0;
+}
+
+int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step)
+{
+    struct gw_checkpoint *checkpoint = NULL;
+    int64_t saved;
+    int rc = gw_task_checkpoint_load(task, &checkpoint, &saved);
+    if (rc == 0 && checkpoint)
         rc = gw_checkpoint_copy(checkpoint, "state", state, bytes, &task->error);
-    if (rc == 0 && gw_checkpoint_warning(checkpoint) && task->rank == 0)
-        gw_log_plain(GW_LOG_WARN, "gangway: ", "%s", gw_checkpoint_warning(checkpoint));
     if (rc == 0)
         *step = saved;
     gw_checkpoint_free(checkpoint);

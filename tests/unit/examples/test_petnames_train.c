@@ -21,6 +21,7 @@ struct result {
 
 struct run {
     struct pet_train_options options;
+    const struct gw_checkpoint *from; /* NULL: the run begins at step 0 */
     struct result *result;
 };
 
@@ -53,11 +54,11 @@ static void make_data(void)
     held_out_count += add_name(held_out + held_out_count, "bb");
 }
 
-static struct pet_train_options options_of(int ranks)
+static struct pet_train_options run_options(void)
 {
     return (struct pet_train_options){
         .hidden = HIDDEN,
-        .batch_per_rank = BATCH / (size_t)ranks,
+        .batch = BATCH,
         .lr = 0.01,
         .steps = STEPS,
         .seed = 3,
@@ -88,7 +89,9 @@ static int train_rank(struct world_rank *self)
     struct pet_train *train;
     struct gw_error error;
     RANK_CHECK_RC(pet_train_new(&run->options, self->comm, &train, &error), 0);
-    for (int step = 0; step < STEPS; step++) {
+    if (run->from)
+        RANK_CHECK_RC(pet_train_restore(train, run->from, &error), 0);
+    for (int64_t step = pet_train_progress(train)->step; step < STEPS; step++) {
         RANK_CHECK_RC(pet_train_step(train, &error), 0);
         if (self->rank == 0)
             run->result->losses[step] = pet_train_progress(train)->loss;
@@ -103,10 +106,10 @@ static int train_rank(struct world_rank *self)
     return 0;
 }
 
-static struct result *train(int ranks, int64_t fault_step)
+static struct result *train_from(const struct gw_checkpoint *from, int ranks,
+                                 struct pet_train_options options)
 {
-    struct run run = {.options = options_of(ranks)};
-    run.options.fault_step = fault_step;
+    struct run run = {.options = options, .from = from};
     run.result =
         mmap(NULL, sizeof *run.result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(run.result != MAP_FAILED);
@@ -116,18 +119,30 @@ static struct result *train(int ranks, int64_t fault_step)
     return run.result;
 }
 
+static struct result *train(int ranks, int64_t fault_step)
+{
+    struct pet_train_options options = run_options();
+    options.fault_step = fault_step;
+    return train_from(NULL, ranks, options);
+}
+
 static void forget(struct result *result)
 {
     munmap(result, sizeof *result);
 }
 
-/* The largest relative difference of the losses per step. */
-static double difference(const struct result *a, const struct result *b)
+/* The largest relative difference of the losses per step, from a step on. */
+static double difference_from(int step, const struct result *a, const struct result *b)
 {
     double largest = 0;
-    for (int step = 0; step < STEPS; step++)
+    for (; step < STEPS; step++)
         largest = fmax(largest, fabs(a->losses[step] - b->losses[step]) / a->losses[step]);
     return largest;
+}
+
+static double difference(const struct result *a, const struct result *b)
+{
+    return difference_from(0, a, b);
 }
 
 static void training_on_four_ranks_matches_a_single_rank(void **state)
@@ -142,6 +157,15 @@ static void training_on_four_ranks_matches_a_single_rank(void **state)
         assert_true(four->parameters[rank] == four->parameters[0]);
     forget(one);
     forget(four);
+}
+
+/* 128 samples on 3 ranks: two have 43, and one has 42. */
+static void uneven_batch_counts_each_sample_once(void **state)
+{
+    struct result *one = train(1, 0), *three = train(3, 0);
+    assert_true(difference(one, three) < 1e-4);
+    forget(one);
+    forget(three);
 }
 
 /* This proves that the test above detects a gradient that is not reduced once, anywhere in the
@@ -175,7 +199,7 @@ static struct gw_comm *open_alone(void)
 static void restored_training_continues_with_equal_results(void **state)
 {
     struct gw_comm *comm = open_alone();
-    struct pet_train_options options = options_of(1);
+    struct pet_train_options options = run_options();
     struct pet_train *whole, *first, *second;
     struct gw_error error;
     assert_int_equal(pet_train_new(&options, comm, &whole, &error), 0);
@@ -220,6 +244,57 @@ static void restored_training_continues_with_equal_results(void **state)
     gw_comm_close(comm);
 }
 
+/* In the middle of an epoch, on more ranks than before. */
+static void another_number_of_ranks_continues_with_equal_results(void **state)
+{
+    struct gw_comm *comm = open_alone();
+    struct pet_train_options options = run_options();
+    struct pet_train *first;
+    struct gw_error error;
+    struct result *whole = train(1, 0);
+    assert_int_equal(pet_train_new(&options, comm, &first, &error), 0);
+    for (int step = 0; step < 20; step++)
+        assert_int_equal(pet_train_step(first, &error), 0);
+    struct gw_checkpoint *checkpoint = gw_checkpoint_new();
+    assert_int_equal(pet_train_store(first, checkpoint, &error), 0);
+    options.seed++; /* the order is that of the checkpoint */
+    struct result *three = train_from(checkpoint, 3, options);
+    print_message("3 ranks differ from one by %.1e\n", difference_from(20, whole, three));
+    assert_true(difference_from(20, whole, three) < 1e-4);
+    forget(three);
+    gw_checkpoint_free(checkpoint);
+    pet_train_free(first);
+    forget(whole);
+    gw_comm_close(comm);
+}
+
+/* With a larger batch the rest of the epoch has fewer steps, and no sample is used twice. */
+static void another_batch_continues_in_the_middle_of_the_epoch(void **state)
+{
+    struct gw_comm *comm = open_alone();
+    struct pet_train_options options = run_options();
+    struct pet_train *first, *second;
+    struct gw_error error;
+    options.steps = 0;
+    options.epochs = 2;
+    assert_int_equal(pet_train_new(&options, comm, &first, &error), 0);
+    const int64_t per_epoch = pet_train_progress(first)->steps_per_epoch;
+    for (int64_t step = 0; step < per_epoch - 4; step++)
+        assert_int_equal(pet_train_step(first, &error), 0);
+    struct gw_checkpoint *checkpoint = gw_checkpoint_new();
+    assert_int_equal(pet_train_store(first, checkpoint, &error), 0);
+    options.batch *= 2;
+    assert_int_equal(pet_train_new(&options, comm, &second, &error), 0);
+    assert_int_equal(pet_train_restore(second, checkpoint, &error), 0);
+    assert_int_equal(pet_train_progress(second)->steps, per_epoch - 4 + 2 + per_epoch / 2);
+    assert_int_equal(pet_train_run(second, &error), 0);
+    assert_true(fabs(pet_train_progress(second)->epoch - 2) < 1e-9);
+    gw_checkpoint_free(checkpoint);
+    pet_train_free(second);
+    pet_train_free(first);
+    gw_comm_close(comm);
+}
+
 struct told {
     int steps, epochs, stop_at;
     double loss_sum, mean, held_out[8];
@@ -251,7 +326,7 @@ static void training_calls_the_callback_at_each_step_and_epoch(void **state)
 {
     struct gw_comm *comm = open_alone();
     struct told told = {0};
-    struct pet_train_options options = options_of(1);
+    struct pet_train_options options = run_options();
     struct pet_train *train;
     struct gw_error error;
     options.steps = 0;
@@ -295,29 +370,29 @@ static void check_refused(struct gw_comm *comm, struct pet_train_options options
 static void training_refuses_invalid_options(void **state)
 {
     struct gw_comm *comm = open_alone();
-    struct pet_train_options options = options_of(1);
-    options.batch_per_rank = 0;
+    struct pet_train_options options = run_options();
+    options.batch = 0;
     check_refused(comm, options, "batch 0");
-    options.batch_per_rank = sample_count + 1;
+    options.batch = sample_count + 1;
     check_refused(comm, options, "do not fill one batch");
-    options = options_of(1);
+    options = run_options();
     options.lr = -1;
     check_refused(comm, options, "learning rate -1");
-    options = options_of(1);
+    options = run_options();
     options.hidden = 0;
     check_refused(comm, options, "0 hidden units");
     options.size = "tiny";
     check_refused(comm, options, "no size \"tiny\"");
-    options = options_of(1);
+    options = run_options();
     options.steps = 0;
     check_refused(comm, options, "0 epochs");
 
     struct gw_error error;
     assert_int_equal(pet_train_defaults(&options, "demo", 2, &error), 0);
     assert_string_equal(options.size, "demo");
-    size_t two = options.batch_per_rank;
-    assert_int_equal(pet_train_defaults(&options, "demo", 4, &error), 0);
-    assert_int_equal(options.batch_per_rank, two / 2);
+    assert_int_equal(options.batch, 512);
+    assert_int_equal(pet_train_defaults(&options, "demo", 3, &error), 0);
+    assert_int_equal(options.batch, 510);
     assert_int_equal(pet_train_defaults(&options, "tiny", 4, &error), GW_EINVAL);
     gw_comm_close(comm);
 }
@@ -327,6 +402,9 @@ int main(void)
     make_data();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(training_on_four_ranks_matches_a_single_rank),
+        cmocka_unit_test(uneven_batch_counts_each_sample_once),
+        cmocka_unit_test(another_number_of_ranks_continues_with_equal_results),
+        cmocka_unit_test(another_batch_continues_in_the_middle_of_the_epoch),
         cmocka_unit_test(skipped_reduction_makes_the_ranks_differ),
         cmocka_unit_test(restored_training_continues_with_equal_results),
         cmocka_unit_test(training_calls_the_callback_at_each_step_and_epoch),

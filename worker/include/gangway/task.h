@@ -11,6 +11,7 @@
 #ifndef GANGWAY_TASK_H
 #define GANGWAY_TASK_H
 
+#include <gangway/checkpoint.h>
 #include <gangway/comm.h>
 #include <gangway/graph.h>
 
@@ -162,6 +163,20 @@ GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);
  * lost, for example after a restart of the scheduler. */
 GW_API int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, int64_t step);
 GW_API int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step);
+
+/* gw_task_checkpoint_save and gw_task_checkpoint_load do the same with a set of named sections
+ * (<gangway/checkpoint.h>) in place of one state: parameters, optimizer, sampler. The sections may
+ * have other sizes in each save, so another number of ranks can continue.
+ *
+ * gw_task_checkpoint_save adds the section "step" to the set, which the caller keeps and frees.
+ * Rank 0's set is saved; other ranks may pass NULL. GW_EEXIST: the set has this section already.
+ *
+ * gw_task_checkpoint_load gives each rank a new set, which the caller frees with
+ * gw_checkpoint_free. If there is no checkpoint, the set is NULL and *step is 0. */
+GW_API int gw_task_checkpoint_save(struct gw_task *task, struct gw_checkpoint *checkpoint,
+                                   int64_t step);
+GW_API int gw_task_checkpoint_load(struct gw_task *task, struct gw_checkpoint **checkpoint,
+                                   int64_t *step);
 
 #ifdef __cplusplus
 }

@@ -143,6 +143,39 @@ static int resume_smaller(struct gw_task *task)
 }
 GW_TASK(resume_smaller);
 
+/* Saves sections from rank 0, and finds them on every rank. The value is the step of before. */
+static int resume_sections(struct gw_task *task)
+{
+    const bool is_root = gw_task_rank(task) == 0;
+    struct gw_checkpoint *set;
+    int64_t epoch = -1, before, step;
+    char name[8] = "weights", loaded[8];
+    int rc = gw_task_checkpoint_load(task, &set, &before);
+    if (rc == 0 && set)
+        rc = gw_checkpoint_i64(set, "epoch", &epoch);
+    gw_checkpoint_free(set);
+    if (rc < 0 || epoch != (before ? 2 : -1))
+        return gw_task_fail(task, GW_ECORRUPT, "epoch %ld at step %ld", (long)epoch, (long)before);
+    set = is_root ? gw_checkpoint_new() : NULL;
+    if (set && (gw_checkpoint_set_i64(set, "epoch", 2) < 0 ||
+                gw_checkpoint_set_bytes(set, "name", name, sizeof name) < 0))
+        return GW_ENOMEM;
+    rc = gw_task_checkpoint_save(task, set, before + 7);
+    if (rc == 0 && set && gw_task_checkpoint_save(task, set, before + 8) != GW_EEXIST)
+        rc = gw_task_fail(task, GW_EINVAL, "a set was saved twice");
+    gw_checkpoint_free(set);
+    if (rc == 0)
+        rc = gw_task_checkpoint_load(task, &set, &step);
+    if (rc < 0)
+        return rc;
+    rc = gw_checkpoint_copy(set, "name", loaded, sizeof loaded, gw_task_error(task));
+    gw_checkpoint_free(set);
+    if (rc == 0 && (step != before + 7 || strcmp(loaded, name) != 0))
+        rc = gw_task_fail(task, GW_ECORRUPT, "step %ld, name %s", (long)step, loaded);
+    return rc < 0 ? rc : gw_task_return(task, gw_i64(before));
+}
+GW_TASK(resume_sections);
+
 /* Runs an ordinary task; takes the arguments. */
 static int call(const struct gw_function *function, struct gw_value *args, struct gw_value **value,
                 struct gw_error *error)
@@ -351,12 +384,12 @@ static void gang_of_threads_reduces_and_reports_failures(void **state)
     gw_value_unref(values[0]); /* a single rank has a communicator, too */
 }
 
-static int64_t resume_gang(uint32_t ranks)
+static int64_t resume_gang(const struct gw_function *function, uint32_t ranks)
 {
     struct gw_value *values[3];
     struct gw_error error;
     int64_t began = -1;
-    int rc = call_gang(GW_FUNCTION(resume), 0, ranks, values, &error);
+    int rc = call_gang(function, 0, ranks, values, &error);
     if (rc < 0)
         fail_msg("%s", error.text);
     for (uint32_t i = 0; i < (ranks ? ranks : 1); i++) {
@@ -377,10 +410,22 @@ static void gang_of_threads_resumes_from_its_checkpoint(void **state)
 
     assert_non_null(mkdtemp(dir));
     setenv("GANGWAY_CHECKPOINTS", dir, 1);
-    assert_int_equal(resume_gang(0), 0);
-    assert_int_equal(resume_gang(3), 2);
-    assert_int_equal(resume_gang(0), 4);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume), 0), 0);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume), 3), 2);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume), 0), 4);
     assert_int_equal(call_gang(GW_FUNCTION(resume_smaller), 0, 2, values, &error), GW_EMISMATCH);
+    unsetenv("GANGWAY_CHECKPOINTS");
+    assert_int_equal(gw_dir_remove(dir, NULL), 0);
+}
+
+static void sections_of_a_checkpoint_reach_another_number_of_ranks(void **state)
+{
+    char dir[] = "/tmp/gangway-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    setenv("GANGWAY_CHECKPOINTS", dir, 1);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume_sections), 2), 0);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume_sections), 3), 7);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume_sections), 0), 14);
     unsetenv("GANGWAY_CHECKPOINTS");
     assert_int_equal(gw_dir_remove(dir, NULL), 0);
 }
@@ -509,6 +554,7 @@ int main(void)
         cmocka_unit_test(references_are_replaced_in_place_if_not_shared),
         cmocka_unit_test(gang_of_threads_reduces_and_reports_failures),
         cmocka_unit_test(gang_of_threads_resumes_from_its_checkpoint),
+        cmocka_unit_test(sections_of_a_checkpoint_reach_another_number_of_ranks),
         cmocka_unit_test(gpu_count_follows_cuda_visible_devices),
         cmocka_unit_test(functions_are_found_by_exact_name),
         cmocka_unit_test(init_parses_and_removes_its_options),
