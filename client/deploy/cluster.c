@@ -221,6 +221,8 @@ static void fill(struct gw_argv *argv, const struct launch *launch, const char *
     add_given(argv, "--keep-files", options->retained_bytes_max);
     add_given(argv, "--checkpoint-max", options->transfer_bytes_max);
     add_given(argv, "--log-max", options->log_max_bytes);
+    if (options->trust_users)
+        gw_argv_add(argv, "--trust-users");
     if (options->orphan_given)
         gw_argv_add_number(argv, "--orphan-timeout", options->orphan_ms);
     add_given(argv, "--pure-keep", options->pure_bytes_max);

@@ -120,6 +120,7 @@ struct gw_event {
     uint64_t seed;
     uint32_t role; /* enum gw_role */
     uint32_t uid;
+    uint32_t owner;      /* OPEN of a worker: uid of the user as whom its tasks run */
     const char *user;    /* OPEN of a client: name of its user; NULL: unknown */
     uint32_t rank;       /* OPEN of role task: its rank in attempt `number` */
     const char *address; /* OPEN of a worker: the host that it connected from; "": this host */

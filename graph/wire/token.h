@@ -16,6 +16,10 @@ enum {
     GW_TOKEN_TEXT_BYTES = 96, /* size of the text of gw_token_format, with the terminating NUL */
 };
 
+/* User of the token for workers that `gangway up --hosts` starts. They belong to the user of the
+ * scheduler. */
+#define GW_TOKEN_USER_HOSTS "up-hosts"
+
 enum gw_token_role {
     GW_TOKEN_USER,   /* may act on the user's own jobs */
     GW_TOKEN_WORKER, /* may run tasks */

@@ -257,6 +257,8 @@ static int member_start(struct member *member, struct gw_error *error)
     int argc = 12;
     if (options->private_cluster)
         argv[argc++] = "--private";
+    if (options->trust_users)
+        argv[argc++] = "--trust-users";
     add_part(member, argv, &argc, part);
     char peers[PATH_MAX], memory[PATH_MAX], spill_dir[PATH_MAX];
     add_text(argv, &argc, "--peers", options->peers, peers);

@@ -25,6 +25,7 @@ struct gw_crew_options {
     uint64_t transfer_bytes_max;    /* limit of a checkpoint folder to transfer; 0: the default */
     uint64_t log_bytes_max;         /* limit of each worker's log; 0: the default */
     bool private_cluster;           /* the workers remove `dir` when they end */
+    bool trust_users;               /* the workers run tasks of all users */
     uint64_t orphan_ms; /* how long tasks outlive the scheduler; UINT64_MAX: the default */
     /* Called before a worker is started: all processes of an earlier worker of this name have
      * ended. */

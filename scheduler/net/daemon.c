@@ -50,10 +50,8 @@ struct daemon {
     uint32_t looks;
     uv_signal_t signals[2];
     uv_poll_t lifeline;
-    uv_timer_t idle;
-    uv_timer_t look; /* for looks at the socket in the folder */
-    uv_timer_t deadline;
-    uv_timer_t late; /* for workers that are late to register */
+    uv_timer_t idle, look;     /* look: for looks at the socket in the folder */
+    uv_timer_t deadline, late; /* late: for workers that are late to register */
     const char *dir, *state, *memory, *spill_dir;
     char state_path[PATH_MAX];   /* the default, if no option names another folder */
     const char *listen, *tokens; /* listen NULL: no TCP; tokens NULL: the default token file */
@@ -67,9 +65,8 @@ struct daemon {
     int lifeline_fd, ready_fd;
     char lost[PATH_MAX + 600]; /* text about a lost folder or state; empty: none is lost */
     bool unfound;              /* the warning about the missing socket was logged */
-    bool private_cluster;
+    bool private_cluster, trust_users, accept_loss;
     bool is_default; /* DIR is the user's default: its socket is in another folder */
-    bool accept_loss;
     bool ending, told_late;
     bool leaving;     /* this process ends, but the cluster continues */
     bool is_given_up; /* ended before it was ready: workers that it started end, too */
@@ -110,7 +107,7 @@ static const struct option option_table[] = {TAKES("dir", 'd'),        FLAG("def
                                              TAKES("state", 'D'),      FLAG("accept-loss", 'A'),
                                              TAKES("tokens", 't'),     TAKES("orphan-timeout", 'o'),
                                              TAKES("log-max", 'g'),    TAKES("history", 'H'),
-                                             {NULL, 0, NULL, 0}};
+                                             FLAG("trust-users", 'U'), {NULL, 0, NULL, 0}};
 
 /* Parses an option about sizes or times of things to keep. Returns GW_EINVAL if the option is not
  * one of these. */
@@ -149,6 +146,16 @@ static const char **text_of(struct daemon *daemon, int option)
                            : NULL;
 }
 
+/* Returns where an option without a value is kept, or NULL. */
+static bool *flag_of(struct daemon *daemon, int option)
+{
+    return option == 'u'   ? &daemon->is_default
+           : option == 'p' ? &daemon->private_cluster
+           : option == 'A' ? &daemon->accept_loss
+           : option == 'U' ? &daemon->trust_users
+                           : NULL;
+}
+
 static int parse(struct daemon *daemon, int argc, char **argv)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -158,17 +165,11 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     optind = 1;
     while (rc >= 0 && (option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
         switch (option) {
-        case 'u':
-            daemon->is_default = true;
-            break;
         case 'w':
             rc = parse_number(optarg, "workers", 1024, &workers);
             break;
         case 's':
             rc = parse_number(optarg, "slots", 4096, &slots);
-            break;
-        case 'p':
-            daemon->private_cluster = true;
             break;
         case 'l':
             rc = parse_number(optarg, "lifeline", INT_MAX, &lifeline);
@@ -178,12 +179,11 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             rc = parse_number(optarg, "ready-fd", INT_MAX, &ready);
             daemon->ready_fd = (int)ready;
             break;
-        case 'A':
-            daemon->accept_loss = true;
-            break;
         default:
             if (text_of(daemon, option))
                 *text_of(daemon, option) = optarg;
+            else if (flag_of(daemon, option))
+                *flag_of(daemon, option) = true;
             else
                 rc = parse_retention(daemon, option);
         }
@@ -591,8 +591,8 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .on_exit = daemon_on_exit,
         .on_damaged = daemon_on_damaged,
         .arg = daemon,
-        .listen = daemon->listen,
         .tokens = daemon->tokens,
+        .accept_loss = daemon->accept_loss,
     };
     char sockets[PATH_MAX] = "";
     int rc = gw_dir_make(daemon->dir, error);
@@ -604,13 +604,11 @@ static int start(struct daemon *daemon, struct gw_error *error)
         return rc;
     server.state = daemon->state;
     server.sockets = *sockets ? sockets : NULL;
-    server.accept_loss = daemon->accept_loss;
     char place[GW_ENDPOINT_TEXT_MAX] = "";
     enum gw_port_note note = GW_PORT_NONE;
     if (daemon->listen && daemon->state)
         note = gw_port_note_find(daemon->state, daemon->listen, place);
-    if (note == GW_PORT_FREE)
-        server.listen = place;
+    server.listen = note == GW_PORT_FREE ? place : daemon->listen;
     rc = open_server(daemon, &server, error);
     if (rc < 0)
         return rc;
@@ -636,6 +634,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .memory = daemon->memory,
         .spill_dir = daemon->spill_dir,
         .private_cluster = daemon->private_cluster,
+        .trust_users = daemon->trust_users,
         .orphan_ms = daemon->orphan_ms,
         .on_new = daemon_on_new_worker,
         .ends = daemon_ends,

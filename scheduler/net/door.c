@@ -91,6 +91,13 @@ uint32_t gw_door_uid(const struct gw_door *door, const struct gw_token *token)
     return strcmp(token->user, door->owner) == 0 ? geteuid() : gw_token_number(token->user);
 }
 
+uint32_t gw_door_owner(const struct gw_door *door, const struct gw_token *token)
+{
+    return strcmp(token->user, door->owner) == 0 || strcmp(token->user, GW_TOKEN_USER_HOSTS) == 0
+               ? geteuid()
+               : gw_token_number(token->user);
+}
+
 const char *gw_door_address(const struct gw_door *door)
 {
     return door->address;

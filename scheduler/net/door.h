@@ -50,4 +50,7 @@ bool gw_door_knows(const struct gw_door *door, const struct gw_token *token);
  * is the uid of that user. For a worker it is derived from its token. */
 uint32_t gw_door_uid(const struct gw_door *door, const struct gw_token *token);
 
+/* gw_door_owner returns the number of the user to whom the worker of a token belongs. */
+uint32_t gw_door_owner(const struct gw_door *door, const struct gw_token *token);
+
 #endif

@@ -41,7 +41,7 @@ static int identify_process(struct gw_connection *connection, struct gw_event *e
                             "this cluster belongs to another user: connect by TCP with a token "
                             "that this user gives you");
     connection->pid = peer.pid;
-    event->uid = peer.uid;
+    event->uid = event->owner = peer.uid;
     event->user = own_name();
     event->admin = true;
     return 0;
@@ -68,6 +68,7 @@ static int identify_token(struct gw_connection *connection, const struct gw_msg_
                                   "create a token with `gangway token create --role user`",
                             token->id, gw_token_role_name(token->role));
     taken->event.uid = gw_door_uid(door, token);
+    taken->event.owner = gw_door_owner(door, token);
     taken->event.admin = token->role == GW_TOKEN_ADMIN;
     if (!worker) {
         (void)snprintf(taken->name, sizeof taken->name, "%.*s (%s)",

@@ -116,7 +116,8 @@ class Case(e2e.Case):
             env[name] = os.path.join(self.dir, f"host-{host}-{name.lower()}")
             os.mkdir(env[name], 0o700)
         worker = self.start(*self.network.on(host), e2e.BINARY, "worker", "--connect",
-                            self.address, "--name", f"host-{host}", "--slots", str(slots), env=env)
+                            self.address, "--name", f"host-{host}", "--slots", str(slots),
+                            "--trust-users", env=env)
         worker.wait_output("other workers reach this one")
         return worker
 

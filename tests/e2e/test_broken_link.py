@@ -218,7 +218,7 @@ class Mend(e2e.Case):
         self.addCleanup(self.proxy.close)
         self.client = {"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": admin["token"]}
         self.worker = self.start(
-            e2e.BINARY, "worker", "--connect", self.proxy.address, "--slots", "3",
+            e2e.BINARY, "worker", "--trust-users", "--connect", self.proxy.address, "--slots", "3",
             env={"GANGWAY_TOKEN": self.token["token"]})
         self.worker.wait_output("other workers reach this one")
 

@@ -57,7 +57,8 @@ class Machines(e2e.Case):
             os.makedirs(env[folder], 0o700, exist_ok=True)
         self.homes[name] = os.path.join(env["HOME"], ".local")
         self.workers[name] = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name",
-                                        name, "--slots", str(slots), *arguments, env=env)
+                                        name, "--slots", str(slots), "--trust-users", *arguments,
+                                        env=env)
         self.workers[name].wait_output("other workers reach this one")
 
     def home_of(self, folder):

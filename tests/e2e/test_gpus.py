@@ -267,7 +267,7 @@ class Twins(e2e.Case):
             env[name] = os.path.join(self.dir, f"second-{name.lower()}")
             os.mkdir(env[name], 0o700)
         worker = self.start(e2e.BINARY, "worker", "--connect", env["GANGWAY_ADDRESS"], "--name",
-                            "second", "--slots", "4", env=env)
+                            "second", "--slots", "4", "--trust-users", env=env)
         worker.wait_output("other workers reach this one")
         while self.gangway_json("status")["workers"] < 2:
             pass
@@ -278,7 +278,7 @@ class Twins(e2e.Case):
         lines = [f"gpu GPU-{name} memory=17179869184\n" for name in "ab"]
         self.env.update({"GANGWAY_NVML": FAKE, "FAKE_NVML": self.write("machine", "".join(lines))})
         self.gangway("token", "create", "--user", "admin", "--role", "admin")
-        self.up("--listen", "127.0.0.1", "--slots", "4")
+        self.up("--listen", "127.0.0.1", "--slots", "4", "--trust-users")
         self.second()
         states = [(gpu["uuid"], gpu["state"]) for gpu in self.gangway_json("gpu", "list")]
         self.assertEqual(sorted(states), [("GPU-a", "elsewhere"), ("GPU-a", "free"),

@@ -42,14 +42,15 @@ class Hosts(e2e.Case):
 
     def up_listening(self, *arguments):
         self.admin = self.token("root", "admin")
-        self.up("--listen", "127.0.0.1", *arguments)
+        self.up("--listen", "127.0.0.1", "--trust-users", *arguments)
         path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             self.address = f.read().strip()
         self.assertEqual(self.gangway_json("status")["address"], self.address)
 
     def worker(self, name, slots, token):
-        worker = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name", name,
+        worker = self.start(e2e.BINARY, "worker", "--connect", self.address, "--trust-users",
+                            "--name", name,
                             "--slots", str(slots), env=self.host(token))
         worker.wait_output("other workers reach this one")
         return worker
@@ -188,7 +189,7 @@ class Hosts(e2e.Case):
         with open(os.path.join(in_use, "lock"), encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
             worker = self.start(e2e.BINARY, "worker", "--connect", self.address, "--slots", "1",
-                                env=env)
+                                "--trust-users", env=env)
             worker.wait_output("other workers reach this one")
         self.assertEqual(self.left(young), ["checkpoints/3/w", "lock", "logs/3/o"])
         self.assertFalse(os.path.exists(old))
@@ -315,6 +316,32 @@ class Hosts(e2e.Case):
         self.assertEqual(stranger.wait(), 1)
         self.assertIn("the role user", stranger.text)
 
+    def test_worker_runs_only_tasks_of_its_own_user(self):
+        """The user of a worker is that of its token, and nobody else sees why a job failed."""
+        self.admin = self.token("root", "admin")
+        self.up("--listen", "127.0.0.1", "--slots", "1")
+        with open(self.cluster("address"), encoding="utf-8") as f:
+            self.address = f.read().strip()
+        bob = self.host(self.token("bob", "user")["token"])
+        carol = self.host(self.token("carol", "user")["token"])
+        self.gangway("submit", "--", "true")
+        said = self.gangway("submit", "--", "true", env=bob, rc=2).stderr
+        self.assertIn("no worker runs tasks of user bob", said)
+        self.assertIn("--trust-users", said)
+        his = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name", "far",
+                         env=self.host(self.token("bob", "worker")["token"]))
+        his.wait_output("other workers reach this one")
+        while self.gangway_json("status")["workers"] < 2:
+            pass
+        done = self.gangway("submit", "--name", "his", "--", "sh", "-c",
+                            "echo swordfish >&2; exit 3", env=bob, rc=3)
+        self.assertIn("swordfish", done.stderr)
+        self.assertIn("far", self.gangway("tasks", "his", env=bob).stdout)
+        job = str(self.gangway_json("jobs", "his", env=bob)[0]["id"])
+        for command in ("explain", "events", "logs"):
+            said = self.gangway(command, job, env=carol, rc=1).stderr
+            self.assertIn("belongs to another user", said)
+
     def test_worker_retries_if_the_scheduler_does_not_answer(self):
         """A server that accepts connections and sends nothing is left and tried again."""
         with socket.create_server(("127.0.0.1", 0)) as mute:
@@ -327,12 +354,12 @@ class Hosts(e2e.Case):
                 worker.kill(signal.SIGTERM)
                 self.assertEqual(worker.wait(), 0)
 
-    def test_up_listen_warns_that_tasks_share_the_unix_user(self):
+    def test_up_trust_users_warns_that_tasks_share_the_unix_user(self):
         """The warning says how far a token of role user protects, because all tasks run as one
         Unix user."""
         self.token("root", "admin")
         self.is_up = True
-        said = self.gangway("up", "--listen", "127.0.0.1", "--slots", "1").stderr
+        said = self.gangway("up", "--listen", "127.0.0.1", "--slots", "1", "--trust-users").stderr
         self.assertRegex(said, f"Unix user {os.geteuid()}, .* can act as the cluster's admin")
         self.assertIn("can read the token of its worker", said)
 

@@ -24,12 +24,12 @@ class Identity(e2e.Case):
     def setUp(self):
         super().setUp()
         alice, bob, far = self.token("alice"), self.token("bob"), self.token("w", "worker")
-        self.up("--listen", "127.0.0.1", "--slots", "2")
+        self.up("--listen", "127.0.0.1", "--slots", "2", "--trust-users")
         with open(self.cluster("address"), encoding="utf-8") as f:
             self.address = f.read().strip()
         self.alice, self.bob = self.host(alice), self.host(bob, GW=e2e.BINARY)
         self.far = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name", "worker-2",
-                              "--slots", "2", env=self.host(far))
+                              "--slots", "2", "--trust-users", env=self.host(far))
         while self.gangway_json("status")["workers"] < 2:
             pass
 
@@ -138,7 +138,7 @@ class Identity(e2e.Case):
         self.assert_gone([scheduler])
         with open(asks, "w", encoding="ascii") as f:
             f.write("now\n")
-        self.gangway("up", "--listen", self.address, "--slots", "2")
+        self.gangway("up", "--listen", self.address, "--slots", "2", "--trust-users")
         self.assertIn('"user":"bob"', self.read_fifo(says).replace(" ", ""))
         self.gangway("wait", "asker", "--user", "bob")
 

@@ -29,7 +29,7 @@ class Load(e2e.Case):
     def up_for_two(self):
         """A cluster of one slot, and the environments of two of its users."""
         self.gangway("token", "create", "--user", "carol", "--role", "admin")
-        self.up("--listen", "127.0.0.1", "--slots", "1")
+        self.up("--listen", "127.0.0.1", "--slots", "1", "--trust-users")
         self.address = self.gangway_json("status")["address"]
         return self.user("alice"), self.user("bob")
 

@@ -71,7 +71,7 @@ class TwoUsers(e2e.Case):
     def test_result_memory_is_never_shared_between_users(self):
         tokens = [self.gangway_json("token", "create", "--user", name, "--role", role)["token"]
                   for name, role in (("alice", "user"), ("bob", "user"), ("root", "admin"))]
-        self.up("--slots", "6", "--listen", "127.0.0.1")
+        self.up("--slots", "6", "--listen", "127.0.0.1", "--trust-users")
         path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             address = f.read().strip()

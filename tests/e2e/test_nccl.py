@@ -19,8 +19,8 @@ class Nccl(e2e.Case):
             env[name] = os.path.join(self.dir, f"second-{name.lower()}")
             os.mkdir(env[name], 0o700)
         env["FAKE_NVML"] = self.write("second", MACHINE.replace("GPU-", "GPU-2"))
-        worker = self.start(e2e.BINARY, "worker", "--connect", env["GANGWAY_ADDRESS"], "--name",
-                            "second", "--slots", "4", env=env)
+        worker = self.start(e2e.BINARY, "worker", "--trust-users", "--connect",
+                            env["GANGWAY_ADDRESS"], "--name", "second", "--slots", "4", env=env)
         worker.wait_output("other workers reach this one")
         return worker
 
@@ -31,7 +31,7 @@ class Nccl(e2e.Case):
         self.env.update({"GANGWAY_NVML": os.path.join(e2e.BUILD, "lib", "libfake_nvml.so"),
                          "FAKE_NVML": self.write("machine", MACHINE)})
         self.token("admin")
-        self.up("--listen", "127.0.0.1", "--slots", "4")
+        self.up("--listen", "127.0.0.1", "--slots", "4", "--trust-users")
         self.second_host()
         while self.gangway_json("status")["workers"] < 2:
             pass

@@ -274,7 +274,7 @@ class Shipping(e2e.Case):
                   for role in ("admin", "worker")}
         scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
         address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
-        worker = self.start(e2e.BINARY, "worker", "--connect", address,
+        worker = self.start(e2e.BINARY, "worker", "--trust-users", "--connect", address,
                             # for all clients: a waiting one would print a notice after a while
                             "--slots", "8",
                             env={"GANGWAY_TOKEN": tokens["worker"]["token"]})

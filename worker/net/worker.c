@@ -69,7 +69,8 @@ static int usage(void)
         "the scheduler by; "
         "0: not at all), --resources NAME=AMOUNT,..., "
         "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
-        "(instead of this machine's token), --ready-fd FD and --alive FILE; `gangway up` "
+        "(instead of this machine's token), --trust-users, --ready-fd FD and --alive FILE; "
+        "`gangway up` "
         "starts it with what it needs\n",
         SLOTS_MAX);
     return GW_EINVAL;
@@ -96,27 +97,17 @@ static int check_texts(const struct gw_host_options *options)
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},
-    {"slots", required_argument, NULL, 's'},
-    {"of", required_argument, NULL, 'o'},
-    {"name", required_argument, NULL, 'n'},
-    {"peers", required_argument, NULL, 'e'},
-    {"resources", required_argument, NULL, 'R'},
-    {"private", no_argument, NULL, 'p'},
-    {"parent", required_argument, NULL, 'P'},
-    {"memory", required_argument, NULL, 'm'},
-    {"spill-dir", required_argument, NULL, 'S'},
-    {"file-cache", required_argument, NULL, 'f'},
-    {"checkpoint-max", required_argument, NULL, 'C'},
-    {"log-max", required_argument, NULL, 'g'},
-    {"connect", required_argument, NULL, 'c'},
-    {"token-fd", required_argument, NULL, 't'},
-    {"ready-fd", required_argument, NULL, 'r'},
-    {"keep-files", required_argument, NULL, 'k'},
-    {"orphan-timeout", required_argument, NULL, 'O'},
-    {"alive", required_argument, NULL, 'A'},
-    {"part", required_argument, NULL, 'a'},
-    {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
+    {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
+    {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
+    {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
+    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
+    {"file-cache", required_argument, NULL, 'f'}, {"checkpoint-max", required_argument, NULL, 'C'},
+    {"log-max", required_argument, NULL, 'g'},    {"connect", required_argument, NULL, 'c'},
+    {"token-fd", required_argument, NULL, 't'},   {"ready-fd", required_argument, NULL, 'r'},
+    {"keep-files", required_argument, NULL, 'k'}, {"orphan-timeout", required_argument, NULL, 'O'},
+    {"alive", required_argument, NULL, 'A'},      {"part", required_argument, NULL, 'a'},
+    {"trust-users", no_argument, NULL, 'U'},      {NULL, 0, NULL, 0},
 };
 
 static unsigned long cores(void)
@@ -179,7 +170,9 @@ static bool parse_given(struct daemon *daemon, int option)
         daemon->parent = (pid_t)strtol(optarg, NULL, 10);
     else if (option == 'A')
         daemon->alive = optarg;
-    return option == 't' || option == 'r' || option == 'P' || option == 'A';
+    else if (option == 'U')
+        daemon->options.trust_users = true;
+    return option == 't' || option == 'U' || option == 'r' || option == 'P' || option == 'A';
 }
 
 static int parse(struct daemon *daemon, int argc, char **argv)

@@ -231,8 +231,8 @@ static int start_fleet(const struct gw_cluster_options *cluster, const struct fa
     if (rc == 0)
         rc = gw_ssh_launch_start(
             &(struct gw_ssh_launch_options){&far->hosts, address, cluster->tokens,
-                                            cluster->transfer_bytes_max, cluster->orphan_given,
-                                            cluster->orphan_ms, pid},
+                                            cluster->transfer_bytes_max, cluster->trust_users,
+                                            cluster->orphan_given, cluster->orphan_ms, pid},
             error);
     if (rc == 0)
         rc = await_workers(client, &far->hosts, error);
@@ -281,13 +281,14 @@ static void say_beside(int64_t jobs, const char *own, const char *listens_at)
 static void say_trust(void)
 {
     gw_cli_message(
-        "gangway up: a task of any user on a worker that runs as Unix user %u, as this scheduler "
+        "gangway up: --trust-users: a task of any user on a worker that runs as Unix user %u, as "
+        "this scheduler "
         "does, can act as the cluster's admin, and every task can read the token of its worker: "
         "give tokens only to users whom you trust (SECURITY.md, \"What is not protected\")",
         (unsigned)geteuid());
 }
 
-static void report(pid_t pid, bool listens, bool json)
+static void report(pid_t pid, bool listens, bool trusts, bool json)
 {
     char address[GW_ADDRESS_TCP_MAX] = "", missed[GW_ADDRESS_TCP_MAX];
     char own[OWN_BYTES];
@@ -300,7 +301,8 @@ static void report(pid_t pid, bool listens, bool json)
                        missed);
     if (listens) {
         (void)gw_address_read_note(address, NULL);
-        say_trust();
+        if (trusts)
+            say_trust();
     }
     if (json) {
         printf("{\"pid\": %d, \"address\": \"%s\", \"jobs\": %lld}\n", (int)pid, address,
@@ -372,7 +374,7 @@ static int run(struct gw_cluster_options *cluster, struct gw_memory_options *mem
         rc = start_fleet(cluster, far, pid, &error);
     if (rc < 0)
         return gw_cli_error(&error);
-    report(pid, cluster->listen != NULL, json);
+    report(pid, cluster->listen != NULL, cluster->trust_users, json);
     return GW_EXIT_OK;
 }
 
@@ -428,6 +430,7 @@ int gw_cli_up(int argc, char **argv)
         .retained_bytes_max = daemon.retained_bytes_max,
         .transfer_bytes_max = daemon.transfer_bytes_max,
         .log_max_bytes = daemon.log_max_bytes,
+        .trust_users = daemon.trust_users,
         .orphan_given = daemon.orphan_ns != UINT64_MAX,
         .orphan_ms = daemon.orphan_ns / GW_NS_PER_MS,
         .listen = scheduler.listen,

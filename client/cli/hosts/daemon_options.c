@@ -29,6 +29,10 @@ struct gw_option *gw_daemon_options_table(struct gw_daemon_options *options)
          "if the scheduler dies, running tasks go on for\n"
          "this long, until its next start (default: 10m; 0:\n"
          "they end too)"},
+        {"trust-users", 0, GW_OPTION_FLAG, &options->trust_users, NULL,
+         "a worker runs tasks of all users, as its own Unix\n"
+         "user; without this, only tasks of the user to\n"
+         "whom it belongs (SECURITY.md)"},
         {0},
     };
     static_assert(sizeof rows == sizeof options->rows, "all rows");
@@ -61,6 +65,8 @@ void gw_daemon_options_add(const struct gw_daemon_options *options, struct gw_ar
         gw_argv_add_number(argv, "--checkpoint-max", options->transfer_bytes_max);
     if (options->log_max_bytes)
         gw_argv_add_number(argv, "--log-max", options->log_max_bytes);
+    if (options->trust_users)
+        gw_argv_add(argv, "--trust-users");
     if (options->orphan_ns != UINT64_MAX)
         gw_argv_add_number(argv, "--orphan-timeout", options->orphan_ns / GW_NS_PER_MS);
 }

@@ -7,7 +7,7 @@
 #include "client/deploy/argv.h"
 
 enum {
-    GW_DAEMON_OPTIONS = 6
+    GW_DAEMON_OPTIONS = 7
 }; /* rows: the options here, and one row for the table of memory options */
 
 /* The values of the options. Initialise it with {.orphan_ns = UINT64_MAX}. 0 and NULL mean that an
@@ -16,6 +16,7 @@ struct gw_daemon_options {
     const char *peers, *resources; /* each command defines its own rows for these and for `slots` */
     uint32_t slots;
     uint64_t file_cache_bytes, retained_bytes_max, transfer_bytes_max, log_max_bytes;
+    bool trust_users;
     uint64_t orphan_ns; /* UINT64_MAX: not given */
     struct gw_memory_options memory;
     char memory_text[GW_MEMORY_LINES_TEXT_BYTES];

@@ -30,9 +30,6 @@
 
 extern char **environ;
 
-/* Name of the token's user in `gangway token list`. */
-#define TOKEN_USER "up-hosts"
-
 enum { START_TIMEOUT_S = 60, STOP_TIMEOUT_S = 5, SAID_BYTES = 1024, RSH_WORDS_MAX = 32 };
 enum { COMMAND_BYTES = 4 * PATH_MAX };
 
@@ -66,7 +63,8 @@ static int find_token(const char *tokens, struct gw_token *found, struct gw_erro
     if (rc == 0) {
         rc = GW_ENOENT;
         GW_ARRAY_EACH (&file.tokens, token)
-            if (rc < 0 && token->role == GW_TOKEN_WORKER && strcmp(token->user, TOKEN_USER) == 0) {
+            if (rc < 0 && token->role == GW_TOKEN_WORKER &&
+                strcmp(token->user, GW_TOKEN_USER_HOSTS) == 0) {
                 *found = *token;
                 rc = 0;
             }
@@ -84,7 +82,8 @@ int gw_ssh_launch_prepare(const char *tokens, struct gw_error *error)
     struct gw_token token;
     int rc = find_token(tokens, &token, error);
     if (rc == GW_ENOENT) {
-        rc = gw_token_make(TOKEN_USER, GW_TOKEN_WORKER, (uint64_t)time(NULL), &token, error);
+        rc = gw_token_make(GW_TOKEN_USER_HOSTS, GW_TOKEN_WORKER, (uint64_t)time(NULL), &token,
+                           error);
         if (rc == 0)
             rc = gw_token_file_add(tokens, &token, error);
     }
@@ -170,6 +169,8 @@ static int make_command(const struct member *member, const struct gw_ssh_launch_
     if (options->transfer_bytes_max)
         length += snprintf(tail + length, sizeof tail - (size_t)length,
                            " --checkpoint-max %" PRIu64, options->transfer_bytes_max);
+    if (options->trust_users)
+        length += snprintf(tail + length, sizeof tail - (size_t)length, " --trust-users");
     if (options->orphan_given)
         (void)snprintf(tail + length, sizeof tail - (size_t)length,
                        " --orphan-timeout %" PRIu64 "ms", options->orphan_ms);

@@ -14,6 +14,7 @@ struct gw_ssh_launch_options {
     const char *address;         /* HOST:PORT of the scheduler */
     const char *tokens;          /* the scheduler's token file */
     uint64_t transfer_bytes_max; /* 0: the workers' default */
+    bool trust_users;            /* the workers run tasks of all users */
     bool orphan_given;
     uint64_t orphan_ms; /* valid if orphan_given is set */
     pid_t scheduler;    /* if this process ends, the start is given up */

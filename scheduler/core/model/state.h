@@ -85,9 +85,9 @@ extern struct gw_sm gw_sched_task_sm, gw_sched_attempt_sm, gw_sched_gang_sm, gw_
 /* The other end of a connection. */
 struct gw_remote {
     gw_peer peer;
-    uint64_t id; /* used in message envelopes */
-    uint32_t role, uid;
-    bool admin; /* may act on the jobs of all users */
+    uint64_t id;               /* used in message envelopes */
+    uint32_t role, uid, owner; /* owner: the user to whom a worker belongs */
+    bool admin;                /* may act on the jobs of all users */
     char *name;
     char address[64];    /* host that it connected from; empty: this host */
     uint64_t seen, sent; /* sequence numbers of the last received and sent message */
@@ -348,7 +348,7 @@ struct gw_row {
 /* -- Resource classes and ready queues -------------------------------------------------------- */
 
 struct gw_resource_class {
-    uint32_t id;           /* index into sched->shapes */
+    uint32_t id, uid;      /* index into sched->shapes; the user if of_user is set */
     uint32_t ranks;        /* 0: an ordinary task */
     uint32_t slots, gpus;  /* of one rank; 0 slots: a task without a slot, or `calls` */
     bool calls;            /* calls of an actor, which use the resources of the actor */
@@ -360,7 +360,7 @@ struct gw_resource_class {
     uint32_t time_limit_class;     /* group of similar time limits; 0: no limit */
     uint32_t per_node;             /* gang: ranks on each worker; 0: any number */
     bool spread;                   /* gang: spread evenly over many workers */
-    bool files;                    /* tasks have files */
+    bool files, of_user;           /* tasks have files; only workers that serve `uid` are used */
     uint32_t min_ranks;            /* gang: may start with this many ranks; 0: needs all */
     uint64_t full_size_timeout_ns; /* gang: time to wait for all ranks, see gang_size.h */
     struct gw_need *need;          /* constraint on workers; NULL: none */
@@ -498,7 +498,7 @@ struct gw_worker {
     uint64_t heard_ns, beats_sent, beat_seen, memory_used_bytes;
     struct gw_msg_memory memory; /* last report, without its text */
     char *memory_trouble;        /* text of the last report; NULL: none */
-    bool memory_one;             /* one task may be placed although memory is short */
+    bool memory_one, all_users;  /* one task may be placed although memory is short; serves all */
     bool leaves, let_go;         /* was told to end; need not stay for checkpoints; see leave.h */
     uint64_t expected_bytes;     /* memory that its attempts are expected to take */
     uint64_t score_epoch, score; /* used by the current placement */

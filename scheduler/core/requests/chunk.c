@@ -69,7 +69,9 @@ int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_reso
 {
     if (sched->workers_ready == 0)
         return 0;
-    int rc = shape->need ? gw_sched_need_missing(sched, shape, error) : 0;
+    int rc = gw_sched_need_unserved(sched, shape, error);
+    if (rc == 0 && shape->need)
+        rc = gw_sched_need_missing(sched, shape, error);
     char need[320], largest[160], aside[48] = "";
     if (rc < 0 || (shape->need && !shape->need->prefer &&
                    gw_sched_need_gone(sched, shape->need, need, sizeof need)))
@@ -174,7 +176,7 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
     if (rc < 0)
         return rc;
     struct gw_resource_class shape;
-    rc = gw_sched_content_shape(spec, &shape, error);
+    rc = gw_sched_content_shape(sched, job, spec, &shape, error);
     if (rc < 0)
         return rc;
     if (!shape.calls) {

@@ -83,7 +83,7 @@ struct gw_value *gw_cluster_rows_status(const struct gw_sched *sched)
     return dict;
 }
 
-struct gw_value *gw_cluster_rows_actors(const struct gw_sched *sched)
+struct gw_value *gw_cluster_rows_actors(const struct gw_sched *sched, const struct gw_remote *asker)
 {
     struct gw_value *list = gw_list();
     uint32_t rows = 0;
@@ -108,7 +108,7 @@ struct gw_value *gw_cluster_rows_actors(const struct gw_sched *sched)
         gw_dict_put_u64(dict, "calls_waiting", actor->wanted);
         gw_dict_put_u64(dict, "restarts", actor->restarts);
         const struct gw_failure *failure = gw_sched_task_failure_of(job, 0);
-        if (failure)
+        if (failure && gw_sched_access_sees(asker, job))
             gw_dict_put(dict, "text", gw_str(failure->text));
         GW_MUST(gw_list_push(list, dict));
     }

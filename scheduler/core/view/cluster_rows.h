@@ -11,6 +11,7 @@
 struct gw_value *gw_cluster_rows_status(const struct gw_sched *sched);
 struct gw_value *gw_cluster_rows_workers(const struct gw_sched *sched);
 struct gw_value *gw_cluster_rows_gpus(const struct gw_sched *sched);
-struct gw_value *gw_cluster_rows_actors(const struct gw_sched *sched);
+struct gw_value *gw_cluster_rows_actors(const struct gw_sched *sched,
+                                        const struct gw_remote *asker);
 
 #endif

@@ -202,7 +202,8 @@ static void say_slots(const struct gw_sched *sched, const struct gw_resource_cla
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state != GW_WORKER_READY)
             continue;
-        if (shape->need && !gw_sched_need_allows(shape->need, worker)) {
+        if (!gw_sched_need_serves(worker, shape) ||
+            (shape->need && !gw_sched_need_allows(shape->need, worker))) {
             some = true;
             continue;
         }

@@ -73,7 +73,7 @@ static void put_usage(const struct gw_job *job, const struct gw_running *runs, s
 }
 
 struct gw_value *gw_job_rows_describe(const struct gw_sched *sched, const struct gw_job *job,
-                                      const struct gw_running *runs)
+                                      const struct gw_running *runs, bool sees)
 {
     struct gw_value *dict = gw_dict();
     const uint32_t running = gw_running_job(runs, job);
@@ -98,15 +98,17 @@ struct gw_value *gw_job_rows_describe(const struct gw_sched *sched, const struct
     gw_dict_put_u64(dict, "submitted_ns", job->submitted_wall_ns);
     gw_dict_put_u64(dict, "ended_ns",
                     gw_sched_job_shown_ended(sched, job) ? job->ended_wall_ns : 0);
-    gw_metric_put(gw_metric_last(job), dict);
+    if (sees)
+        gw_metric_put(gw_metric_last(job), dict);
     put_usage(job, runs, dict);
-    if (job->progress)
+    if (job->progress && sees)
         gw_dict_put(dict, "progress", describe_progress(job->progress));
     gw_dict_put(dict, "annotations", gw_sched_annotations(job, 0, (uint32_t)job->specs.count));
     if (job->first_failure && gw_sched_job_shown_ended(sched, job)) {
         gw_dict_put(dict, "code", gw_i64(job->first_failure->code));
         gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(job->first_failure)));
-        gw_dict_put(dict, "text", gw_str(job->first_failure->text));
+        if (sees)
+            gw_dict_put(dict, "text", gw_str(job->first_failure->text));
     }
     return dict;
 }
@@ -149,8 +151,10 @@ uint32_t gw_job_rows(const struct gw_sched *sched, const struct gw_job_rows *wan
             (!gw_page_spend(page, units + (uint32_t)job->specs.count / 8, job->id) &&
              gw_value_count(page->rows) > 0))
             break;
-        gw_page_push(page, wanted->brief ? describe_briefly(sched, job)
-                                         : gw_job_rows_describe(sched, job, &runs));
+        gw_page_push(page, wanted->brief
+                               ? describe_briefly(sched, job)
+                               : gw_job_rows_describe(sched, job, &runs,
+                                                      gw_sched_access_sees(wanted->asker, job)));
         if (gw_selection_wants_one(selection))
             break;
         if (!wanted->counts && wanted->rows_max <= gw_value_count(page->rows))

@@ -5,13 +5,14 @@
 #include "scheduler/core/view/running.h"
 #include "scheduler/core/view/selection.h"
 
-/* gw_job_rows_describe builds the row of one job. */
+/* gw_job_rows_describe builds the row of one job. sees: with what its tasks reported. */
 struct gw_value *gw_job_rows_describe(const struct gw_sched *sched, const struct gw_job *job,
-                                      const struct gw_running *runs);
+                                      const struct gw_running *runs, bool sees);
 
 /* What gw_job_rows is to list. */
 struct gw_job_rows {
     const struct gw_selection *selection;
+    const struct gw_remote *asker; /* the client; NULL: the scheduler itself */
     uint32_t rows_max;
     bool brief;  /* each row is [id, whether the job has ended] */
     bool counts; /* count the jobs beyond rows_max */

@@ -82,6 +82,7 @@ static int ask_jobs(struct asked *asked, struct gw_error *error)
     const int64_t limit = number_of(asked, "limit", UINT32_MAX);
     const struct gw_job_rows wanted = {
         .selection = &selection,
+        .asker = asked->remote,
         .rows_max = limit < 0            ? 0
                     : limit > UINT32_MAX ? UINT32_MAX
                                          : (uint32_t)limit,
@@ -89,6 +90,12 @@ static int ask_jobs(struct asked *asked, struct gw_error *error)
         .counts = flag_of(asked, "count"),
     };
     asked->counted = gw_job_rows(asked->sched, &wanted, asked->page);
+    return 0;
+}
+
+static int ask_actors(struct asked *asked, struct gw_error *error)
+{
+    gw_page_take_list(asked->page, gw_cluster_rows_actors(asked->sched, asked->remote));
     return 0;
 }
 
@@ -157,7 +164,8 @@ static int ask_job(struct asked *asked, struct gw_error *error)
 {
     struct gw_running runs;
     gw_running_init(&runs, asked->sched);
-    asked->answer = gw_job_rows_describe(asked->sched, asked->job, &runs);
+    asked->answer = gw_job_rows_describe(asked->sched, asked->job, &runs,
+                                         gw_sched_access_sees(asked->remote, asked->job));
     gw_running_deinit(&runs);
     return 0;
 }
@@ -168,7 +176,8 @@ static int ask_tasks(struct asked *asked, struct gw_error *error)
     if (asked->page->cursor == 0 && from > 0)
         asked->page->cursor = (uint64_t)from;
     const struct gw_task_rows wanted = {asked->job, text_of(asked, "state"), asked->row,
-                                        flag_of(asked, "results")};
+                                        flag_of(asked, "results"),
+                                        gw_sched_access_sees(asked->remote, asked->job)};
     gw_task_rows(asked->sched, &wanted, asked->page);
     return 0;
 }
@@ -214,12 +223,23 @@ static struct gw_value *explain_parts(const char *code, char *text)
     return dict;
 }
 
+/* Returns true if everybody may know the explanation: it says why a task waits. The explanation of
+ * any other task has what the task reported. */
+static bool is_public(const struct gw_job *job, uint32_t row)
+{
+    return gw_sched_row_live(job, row) && !job->first_failure && !gw_metric_first(job, row) &&
+           (job->tasks.state[row] == GW_TASK_WAITING || job->tasks.state[row] == GW_TASK_READY);
+}
+
 static int ask_explain(struct asked *asked, struct gw_error *error)
 {
     char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
     const char *code = "no_tasks";
     const struct gw_sched *sched = asked->sched;
     struct gw_job *job = asked->job;
+    if (!gw_sched_access_sees(asked->remote, job) &&
+        !is_public(job, asked->row < 0 ? first_waiting(job) : (uint32_t)asked->row))
+        return gw_sched_access_job(job, job->id, asked->remote->uid, error);
     if (asked->row < 0 && job->range)
         code = gw_sched_explain_range(sched, job, first_waiting(job), text, sizeof text);
     else if (asked->row < 0 && job->tasks.count > 1 && job->unfinished == 0)
@@ -281,6 +301,8 @@ static int ask_metrics(struct asked *asked, struct gw_error *error)
 
 static int ask_history(struct asked *asked, struct gw_error *error)
 {
+    if (!gw_sched_access_sees(asked->remote, asked->job))
+        return gw_sched_access_job(asked->job, asked->job->id, asked->remote->uid, error);
     asked->answer = gw_sched_history_query(asked->sched, asked->job, asked->row);
     return 0;
 }
@@ -317,7 +339,7 @@ static const struct kind {
     {"running", .ask = ask_running, .lists = UINT32_MAX},
     {"workers", .lists = UINT32_MAX, .list = gw_cluster_rows_workers},
     {"gpus", .lists = UINT32_MAX, .list = gw_cluster_rows_gpus},
-    {"actors", .lists = UINT32_MAX, .list = gw_cluster_rows_actors},
+    {"actors", .ask = ask_actors, .lists = UINT32_MAX},
     {"sync", .lists = UINT32_MAX, .list = gw_sync_query},
     {"published", .lists = UINT32_MAX, .list = gw_sched_share_query_published},
     {"metrics", .ask = ask_metrics, .lists = UINT32_MAX},

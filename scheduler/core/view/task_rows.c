@@ -83,7 +83,7 @@ static void put_result(const struct gw_sched *sched, const struct gw_job *job, u
 }
 
 static struct gw_value *describe_task(const struct gw_sched *sched, const struct gw_job *job,
-                                      uint32_t row, const struct gw_map *last, bool runs)
+                                      uint32_t row, const struct gw_map *last, bool runs, bool sees)
 {
     const struct gw_tasks *tasks = &job->tasks;
     struct gw_value *dict = gw_dict();
@@ -105,7 +105,8 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
     if (gw_sched_place_ranks(job, row, last))
         gw_dict_put_u64(dict, "world_size", gw_sched_place_ranks(job, row, last));
     gw_dict_put(dict, "annotations", gw_sched_annotations(job, tasks->spec[row], 1));
-    gw_metric_put(gw_metric_first(job, row), dict);
+    if (sees)
+        gw_metric_put(gw_metric_first(job, row), dict);
     put_ran(job, row, dict);
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
     if (saved && saved->attempt)
@@ -115,13 +116,14 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
         gw_dict_put(dict, "code",
                     gw_i64(tasks->flags[row] & GW_TASK_DEPENDENT ? GW_EDEPENDENCY : failure->code));
         gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(failure)));
-        gw_dict_put(dict, "text", gw_str(failure->text));
+        if (sees)
+            gw_dict_put(dict, "text", gw_str(failure->text));
     }
     return dict;
 }
 
 /* Describes a task of a range that has no row: the row was not created yet, or was given back. */
-static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
+static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row, bool sees)
 {
     struct gw_value *dict = gw_dict();
     const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
@@ -133,7 +135,8 @@ static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
     if (failure) {
         gw_dict_put(dict, "code", gw_i64(failure->code));
         gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(failure)));
-        gw_dict_put(dict, "text", gw_str(failure->text));
+        if (sees)
+            gw_dict_put(dict, "text", gw_str(failure->text));
     }
     return dict;
 }
@@ -172,7 +175,7 @@ void gw_task_rows(const struct gw_sched *sched, const struct gw_task_rows *wante
     struct gw_running runs;
     struct gw_map last;
     if (wanted->only >= 0 && !gw_sched_row_live(job, (uint32_t)wanted->only)) {
-        gw_page_push(page, describe_rowless(job, (uint32_t)wanted->only));
+        gw_page_push(page, describe_rowless(job, (uint32_t)wanted->only, wanted->sees));
         return;
     }
     gw_running_init(&runs, sched);
@@ -188,8 +191,8 @@ void gw_task_rows(const struct gw_sched *sched, const struct gw_task_rows *wante
             job->tasks.state[row] == GW_TASK_PLACED && gw_running_row(&runs, sched, job, row);
         if (gw_page_is_full(page, row))
             break;
-        struct gw_value *dict = describe_task(sched, job, row, &last, running);
-        if (wanted->results)
+        struct gw_value *dict = describe_task(sched, job, row, &last, running, wanted->sees);
+        if (wanted->results && wanted->sees)
             put_result(sched, job, row, dict);
         gw_page_push(page, dict);
     }

@@ -14,6 +14,7 @@ struct gw_task_rows {
     const char *state; /* NULL: any state */
     int64_t only;      /* only the task of this index; negative: all tasks */
     bool results;      /* include small results */
+    bool sees;         /* include what the tasks reported: results, failures, metrics */
 };
 
 /* gw_task_rows fills a page with tasks of a job in the order of their indices. The cursor of the

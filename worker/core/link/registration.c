@@ -84,6 +84,7 @@ void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_messa
         .machine = core->options.machine,
         .address = core->options.address,
         .resources = core->options.resources,
+        .all_users = core->options.all_users,
         .cluster = gw_core_text(core, core->history.cluster ? core->history.cluster : ""),
         .life = core->history.life,
         .commits = core->history.commits,

@@ -63,6 +63,7 @@ struct gw_host_options {
     int ready_fd;          /* gets a line at the first welcome and is then closed; 0: none */
     uint64_t orphan_ms;    /* time that tasks may run on without a scheduler; 0: none */
     bool private_cluster;
+    bool trust_users; /* tasks of all users run as the user of this process */
     /* File that shows that this worker lives and if it has a scheduler. If set, the worker also
      * ends if it finds no scheduler for orphan_ms. 0: none */
     int alive_fd;

@@ -86,7 +86,7 @@ void gw_sched_content_add_spec(struct gw_sched *sched, struct gw_job *job,
     spec.message.job_key = copy_text(job, spec.message.job_key);
     spec.message.metrics = copy_text(job, spec.message.metrics);
     struct gw_resource_class shape;
-    GW_MUST(gw_sched_content_shape(message, &shape, NULL));
+    GW_MUST(gw_sched_content_shape(sched, job, message, &shape, NULL));
     spec.shape = gw_sched_queue_class_for(sched, &shape);
     gw_sched_need_unref(shape.need);
     spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);

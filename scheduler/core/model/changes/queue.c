@@ -18,7 +18,8 @@ static bool shape_equal(const struct gw_resource_class *a, const struct gw_resou
            a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
            a->memory_bytes == b->memory_bytes && a->time_limit_class == b->time_limit_class &&
            a->per_node == b->per_node && a->spread == b->spread && a->files == b->files &&
-           a->min_ranks == b->min_ranks && a->full_size_timeout_ns == b->full_size_timeout_ns &&
+           a->of_user == b->of_user && a->uid == b->uid && a->min_ranks == b->min_ranks &&
+           a->full_size_timeout_ns == b->full_size_timeout_ns &&
            gw_sched_need_equal(a->need, b->need);
 }
 
@@ -67,6 +68,8 @@ struct gw_resource_class *gw_sched_queue_class_for(struct gw_sched *sched,
         .per_node = key->per_node,
         .spread = key->spread,
         .files = key->files,
+        .of_user = key->of_user,
+        .uid = key->uid,
         .min_ranks = key->min_ranks,
         .full_size_timeout_ns = key->full_size_timeout_ns,
         .need = gw_sched_need_ref(key->need),

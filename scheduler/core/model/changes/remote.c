@@ -33,6 +33,7 @@ void gw_sched_remote_open(struct gw_sched *sched, const struct gw_event *event, 
                                  .id = id,
                                  .role = event->role,
                                  .uid = event->uid,
+                                 .owner = event->owner,
                                  .admin = event->admin && event->role == GW_ROLE_CLIENT};
     remote->name = strdup(event->text ? event->text : "");
     GW_MUST_PTR(remote->name);

@@ -28,6 +28,7 @@ void gw_sched_worker_register(struct gw_sched *sched, struct gw_worker *worker,
     worker->incarnation = registration->incarnation;
     worker->slots = worker->slots_free = registration->slots;
     worker->memory_bytes = worker->memory_free = registration->memory_bytes;
+    worker->all_users = registration->all_users != 0;
     worker->host = gw_arena_strdup(&worker->arena, registration->host);
     GW_MUST_PTR(worker->host);
     worker->address = gw_arena_strdup(&worker->arena, registration->address);

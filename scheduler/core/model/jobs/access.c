@@ -23,6 +23,11 @@ uint32_t gw_sched_access_uid(const struct gw_remote *remote, const struct gw_job
     return job && (remote->admin || remote->worker) ? job->uid : remote->uid;
 }
 
+bool gw_sched_access_sees(const struct gw_remote *remote, const struct gw_job *job)
+{
+    return !remote || remote->admin || remote->uid == job->uid;
+}
+
 int gw_sched_access_row(const struct gw_job *job, uint64_t id, uint32_t row, uint32_t uid,
                         struct gw_error *error)
 {

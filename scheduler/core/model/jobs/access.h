@@ -18,6 +18,10 @@ int gw_sched_access_row(const struct gw_job *job, uint64_t id, uint32_t row, uin
  * the job's owner. */
 uint32_t gw_sched_access_uid(const struct gw_remote *remote, const struct gw_job *job);
 
+/* gw_sched_access_sees returns true if a client may see what the tasks of a job reported: results,
+ * failure texts, metrics and progress. NULL: the scheduler itself, which sees everything. */
+bool gw_sched_access_sees(const struct gw_remote *remote, const struct gw_job *job);
+
 /* gw_sched_access_who writes the name of a client for people into `who` and returns it. The uid is
  * left out if the client has a token, because its name contains the user's name already. */
 const char *gw_sched_access_who(const struct gw_remote *remote, char who[GW_REMOTE_WHO_MAX]);

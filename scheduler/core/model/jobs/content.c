@@ -22,9 +22,10 @@ static uint32_t time_limit_class(const struct gw_msg_spec *spec)
     return 4 * octave + (uint32_t)(spec->time_limit_ns >> (octave - 2) & 3);
 }
 
-/* Fills in the requirements of one task of a spec. The caller must unref shape->need. Returns
- * GW_EINVAL with a text. */
-int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_resource_class *shape,
+/* Fills in the requirements of one task of a spec. Without a TCP address, all clients and workers
+ * belong to one user. */
+int gw_sched_content_shape(const struct gw_sched *sched, const struct gw_job *job,
+                           const struct gw_msg_spec *spec, struct gw_resource_class *shape,
                            struct gw_error *error)
 {
     struct gw_need *need;
@@ -45,6 +46,8 @@ int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_resource_cl
         .per_node = spec->ranks ? spec->ranks_per_node : 0,
         .spread = spec->ranks && spec->spread,
         .files = spec->files.size > 0,
+        .of_user = sched->options.address != NULL,
+        .uid = sched->options.address ? job->uid : 0,
         .min_ranks = spec->min_ranks < spec->ranks ? spec->min_ranks : 0,
         .full_size_timeout_ns =
             spec->min_ranks < spec->ranks && spec->min_ranks ? spec->full_size_timeout_ns : 0,

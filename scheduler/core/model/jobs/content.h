@@ -13,9 +13,10 @@ struct gw_content_names {
  * the job itself. */
 void gw_sched_content_jobs(struct gw_bin content, void (*each)(uint64_t job, void *arg), void *arg);
 
-/* gw_sched_content_shape fills in the requirements of one task of a spec. The caller must unref
- * shape->need. Returns GW_EINVAL with a text. */
-int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_resource_class *shape,
+/* gw_sched_content_shape fills in the requirements of one task of a spec of a job. The caller must
+ * unref shape->need. Returns GW_EINVAL with a text. */
+int gw_sched_content_shape(const struct gw_sched *sched, const struct gw_job *job,
+                           const struct gw_msg_spec *spec, struct gw_resource_class *shape,
                            struct gw_error *error);
 
 /* gw_sched_content_pure_rows returns how many tasks of a chunk may be pure (all, or 0 if no spec

@@ -6,8 +6,10 @@
  * constraint never uses this file. */
 #include "scheduler/core/model/workers/need.h"
 
+#include "scheduler/core/model/user.h"
 #include "scheduler/core/model/worker_name.h"
 #include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/lost_worker.h"
 #include "scheduler/core/model/workers/queue.h"
 
 #include "graph/base/text.h"
@@ -175,11 +177,37 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+bool gw_sched_need_serves(const struct gw_worker *worker, const struct gw_resource_class *shape)
+{
+    return !shape->of_user || worker->all_users || worker->remote->owner == shape->uid;
+}
+
+int gw_sched_need_unserved(const struct gw_sched *sched, const struct gw_resource_class *shape,
+                           struct gw_error *error)
+{
+    char user[GW_USER_NAME_MAX];
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_READY && gw_sched_need_serves(worker, shape))
+            return 0;
+    }
+    if (sched->disconnected && sched->disconnected->count)
+        return 0; /* a worker that may reconnect may serve the user */
+    const char *name = gw_user_name(sched, shape->uid, user);
+    return gw_error_set(error, GW_EINFEASIBLE,
+                        "no worker runs tasks of user %s: start one with a token of this user "
+                        "(`gangway token create --role worker --user %s`), or start workers with "
+                        "--trust-users",
+                        name, name);
+}
+
 uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_resource_class *shape,
                              bool ever)
 {
     const struct gw_need *need = shape->need;
     uint64_t ranks = UINT64_MAX;
+    if (!gw_sched_need_serves(worker, shape))
+        return 0;
     if (need && need->workers.count && !need->prefer && !gw_sched_need_names(need, worker))
         return 0;
     if (gw_sched_queue_class_gpus(shape))

@@ -23,6 +23,14 @@ bool gw_sched_need_equal(const struct gw_need *a, const struct gw_need *b);
 uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_resource_class *shape,
                              bool ever);
 
+/* gw_sched_need_serves returns true if a worker runs tasks of the class's user. */
+bool gw_sched_need_serves(const struct gw_worker *worker, const struct gw_resource_class *shape);
+
+/* gw_sched_need_unserved returns GW_EINFEASIBLE and says what to do if no worker runs tasks of the
+ * class's user, and 0 if one does or if a lost worker might. */
+int gw_sched_need_unserved(const struct gw_sched *sched, const struct gw_resource_class *shape,
+                           struct gw_error *error);
+
 /* gw_sched_need_names returns true if the constraint names this worker. */
 bool gw_sched_need_names(const struct gw_need *need, const struct gw_worker *worker);
 

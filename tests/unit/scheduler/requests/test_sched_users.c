@@ -113,6 +113,105 @@ static void priorities_above_0_need_an_admin(void **state)
                      0); /* a cluster of a single user, and a task of that user */
 }
 
+/* A cluster with a TCP address, with a worker of user `owner`. */
+static struct world *with_worker_of(uint32_t owner, bool all_users)
+{
+    struct world *w =
+        new_world_with((struct gw_sched_options){.state_dir = "/s", .address = "10.0.0.1:1"});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {WORKER},
+                                    .role = GW_ROLE_WORKER,
+                                    .owner = owner,
+                                    .text = "a"});
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_registration,
+                            .registration = {.incarnation = 1,
+                                             .slots = SLOTS,
+                                             .memory_bytes = 1000,
+                                             .host = "a",
+                                             .address = "a",
+                                             .all_users = all_users}});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {STRANGER},
+                                    .uid = STRANGER,
+                                    .role = GW_ROLE_CLIENT,
+                                    .user = "bob",
+                                    .text = "bob"});
+    w->speaker = STRANGER;
+    return w;
+}
+
+static void workers_run_only_tasks_of_their_own_user(void **state)
+{
+    struct world *w = with_worker_of(STRANGER, false);
+    (void)state;
+    submit_task(w, 1, (struct gw_msg_spec){.key = 1});
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+
+    w = with_worker_of(STRANGER + 1, true);
+    submit_task(w, 1, (struct gw_msg_spec){.key = 1});
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+
+    w = with_worker_of(STRANGER + 1, false);
+    submit_task(w, 1, (struct gw_msg_spec){.key = 1});
+    const struct gw_message *rejected = must(w, STRANGER, GW_MESSAGE_rejected);
+    assert_int_equal(rejected->rejected.code, GW_EINFEASIBLE);
+    assert_non_null(strstr(rejected->rejected.text, "no worker runs tasks of user bob"));
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    free_world(w);
+}
+
+/* The code of the reply to a query of a peer about job 1. *body: the reply's bytes. */
+static int query(struct world *w, uint64_t peer, const char *what, struct gw_bin *body)
+{
+    static const uint8_t job_1[] = "\x81\xa3job\x01";
+    say(w, peer,
+        (struct gw_message){
+            .type = GW_MESSAGE_query,
+            .query = {.request = 9, .what = what, .arguments = {job_1, sizeof job_1 - 1}}});
+    const struct gw_msg_reply *reply = &must(w, peer, GW_MESSAGE_reply)->reply;
+    *body = reply->body;
+    return reply->code;
+}
+
+static void failure_texts_reach_only_their_user_and_admins(void **state)
+{
+    static const char *const rows[] = {"job", "jobs", "tasks"}, *const refused[] = {"events",
+                                                                                    "explain"};
+    struct world *w = new_world();
+    struct gw_bin body;
+    (void)state;
+    add_worker(w, 0, SLOTS, "a");
+    for (uint64_t peer = STRANGER; peer <= ADMIN; peer++)
+        (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                        .peer = {peer},
+                                        .uid = (uint32_t)peer,
+                                        .role = GW_ROLE_CLIENT,
+                                        .admin = peer == ADMIN,
+                                        .text = "another"});
+    submit_task(w, 1, (struct gw_msg_spec){.key = 1});
+    const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    attempt_ended(w, 0,
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = GW_OUTCOME_FAILED,
+                                        .code = GW_ETASK,
+                                        .executing = 1,
+                                        .text = "the password is swordfish"});
+    for (uint64_t peer = CLIENT; peer <= ADMIN; peer++) {
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(query(w, peer, rows[i], &body), 0);
+            assert_int_equal(memmem(body.data, body.size, "swordfish", 9) != NULL,
+                             peer != STRANGER);
+        }
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(query(w, peer, refused[i], &body), peer == STRANGER ? GW_EPERM : 0);
+    }
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +219,8 @@ int main(void)
         cmocka_unit_test(only_an_admin_can_open_tunnels_to_jobs_of_others),
         cmocka_unit_test(only_an_admin_can_depend_on_jobs_of_others),
         cmocka_unit_test(priorities_above_0_need_an_admin),
+        cmocka_unit_test(workers_run_only_tasks_of_their_own_user),
+        cmocka_unit_test(failure_texts_reach_only_their_user_and_admins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
