@@ -2,7 +2,8 @@
  * each with its time, and the first that fails named: whether it is the machine or Gangway that
  * does not work. "CUDA context" and "NCCL init" are what every rank pays before Gangway's own
  * start. Where no CUDA_VISIBLE_DEVICES says otherwise it chooses the first GPU by the name that
- * NVML gives it, as workers do. Ends with 1 where something failed. */
+ * NVML gives it, as workers do. Ends with 1 where something failed.
+ * `nccl_probe --gpu` prints only the name of the first GPU and its bytes in use, by NVML. */
 #include "gpu/device/device.h"
 
 #include <cuda_runtime_api.h>
@@ -67,6 +68,24 @@ static int list_devices(char uuid[GW_DEVICE_TEXT_MAX])
     return 0;
 }
 
+static int print_first(void)
+{
+    struct gw_devices *devices;
+    struct gw_device_state states[GW_DEVICES_MAX];
+    struct gw_error error = {.text = "NVML: none here"};
+    size_t count = 0;
+    int rc = gw_devices_open(getenv("GANGWAY_NVML"), &devices, &error);
+    const struct gw_device *list = rc == 0 && devices ? gw_devices_list(devices, &count) : NULL;
+    if (count == 0) {
+        (void)fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    gw_devices_look(devices, states);
+    printf("%s %" PRIu64 "\n", list[0].uuid, states[0].used_bytes);
+    gw_devices_close(devices);
+    return 0;
+}
+
 /* -- CUDA ----------------------------------------------------------------------------------------
  */
 
@@ -85,6 +104,7 @@ static int versions(struct probe *probe)
     (void)ncclGetVersion(&nccl);
     printf("driver for CUDA %d.%d, CUDA runtime %d.%d, NCCL %d (built with %d)\n", driver / 1000,
            driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, nccl, NCCL_VERSION_CODE);
+    printf("figure nccl %d.%d.%d\n", nccl / 10000, nccl / 100 % 100, nccl % 100);
     return cuda_failed(probe, rc);
 }
 
@@ -254,10 +274,12 @@ static const struct {
     {"finalize and free", end},
 };
 
-int main(void)
+int main(int argc, char **argv)
 {
     static struct probe probe;
     char uuid[GW_DEVICE_TEXT_MAX];
+    if (argc > 1 && strcmp(argv[1], "--gpu") == 0)
+        return print_first();
     int rc = list_devices(uuid);
     if (*uuid && !getenv("CUDA_VISIBLE_DEVICES"))
         (void)setenv("CUDA_VISIBLE_DEVICES", uuid, 1);
