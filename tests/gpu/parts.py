@@ -201,6 +201,7 @@ PARTS = {
     "ranks": ("operations, 2 ranks on one GPU", 60,
               program("nccl_grid", "--table", "--ranks", "2")),
     "training": ("N ranks train as one", 60, program("nccl_training")),
+    "stream": ("reduction beside backward; replay", 60, program("nccl_stream")),
     "kernels": ("optimizers beside those on the host", 30, program("nccl_kernels")),
     "gangs": ("gangs on a cluster", 90, gangs),
     "kill": ("memory after a kill", 60, kill),

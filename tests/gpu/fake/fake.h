@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
+#include <stdint.h>
 
 /* fake_enqueue runs the function on the stream's thread, after what was enqueued before; frees
  * arg. On the default stream (NULL) it runs when somebody waits for that, not before: nobody who
@@ -37,6 +38,13 @@ enum fake_call {
 };
 void fake_counted(enum fake_call call);
 unsigned fake_count(enum fake_call call);
+
+/* fake_cost: the work that runs now takes this time of its stream's clock (1 ns for each byte that
+ * a copy or a collective moves). No time passes; events have the times of these clocks, and a
+ * stream that waits for an event is not earlier than the event. So what overlaps is the same in
+ * each run.
+ */
+void fake_cost(uint64_t cost_ns);
 
 /* fake_trap is what a kernel that traps does: every later call of this process fails. */
 void fake_trap(void);

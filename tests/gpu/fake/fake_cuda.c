@@ -272,9 +272,18 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 /* -- Streams -------------------------------------------------------------------------------------
  */
 
+static _Thread_local struct fake_stream *running; /* NULL: no thread of a stream */
+
+void fake_cost(uint64_t cost_ns)
+{
+    if (running)
+        running->clock_ns += cost_ns;
+}
+
 static void *stream_main(void *arg)
 {
     struct fake_stream *stream = arg;
+    running = stream;
     pthread_mutex_lock(&stream->mutex);
     for (;;) {
         while (!stream->first && !stream->ends)
@@ -357,7 +366,8 @@ static void default_run(void)
     }
 }
 
-static void append(cudaStream_t stream, struct work *work)
+/* Returns how much was enqueued on the stream with it. */
+static uint64_t append(cudaStream_t stream, struct work *work)
 {
     pthread_mutex_lock(&stream->mutex);
     for (struct work *next; work; work = next) {
@@ -367,17 +377,25 @@ static void append(cudaStream_t stream, struct work *work)
         stream->last = &work->next;
         stream->enqueued++;
     }
+    const uint64_t enqueued = stream->enqueued;
     pthread_cond_broadcast(&stream->changed);
     pthread_mutex_unlock(&stream->mutex);
+    return enqueued;
+}
+
+static struct work *work_new(void (*run)(void *arg), void *arg)
+{
+    struct work *work = malloc(sizeof *work);
+    if (!work)
+        abort();
+    *work = (struct work){.run = run, .arg = arg};
+    return work;
 }
 
 void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg)
 {
     fake_counted(FAKE_LAUNCH);
-    struct work *work = malloc(sizeof *work);
-    if (!work)
-        abort();
-    *work = (struct work){.run = run, .arg = arg};
+    struct work *work = work_new(run, arg);
     if (stream && fake_capture_take(stream, work))
         return;
     if (!stream) {
@@ -388,8 +406,8 @@ void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg)
         return;
     }
     if (stream->flags == cudaStreamDefault) /* behind what the default stream has now */
-        append(stream, default_take());
-    append(stream, work);
+        (void)append(stream, default_take());
+    (void)append(stream, work);
 }
 
 int fake_device_of(cudaStream_t stream)
@@ -420,6 +438,31 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 
 static pthread_mutex_t events_mutex = PTHREAD_MUTEX_INITIALIZER; /* what events hold */
 
+static void stamp_unref(struct fake_stamp *stamp)
+{
+    if (stamp && atomic_fetch_sub(&stamp->refs, 1) == 1)
+        free(stamp);
+}
+
+static void stamp_run(void *arg)
+{
+    struct fake_stamp *stamp = *(struct fake_stamp **)arg;
+    stamp->clock_ns = running->clock_ns;
+    stamp_unref(stamp);
+}
+
+/* Has the stream write the time into the event. The mutex of events is held. */
+static void stamp_append(cudaEvent_t event, cudaStream_t stream)
+{
+    struct fake_stamp *stamp = calloc(1, sizeof *stamp), **arg = malloc(sizeof *arg);
+    if (!stamp || !arg)
+        abort();
+    stamp->refs = 2;
+    *arg = stamp;
+    event->stamp = stamp;
+    event->at = append(stream, work_new(stamp_run, arg));
+}
+
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
     fake_counted(FAKE_ALLOC);
@@ -427,14 +470,16 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
     if (rc != cudaSuccess)
         return rc;
     *event = calloc(1, sizeof **event);
-    if (!*event || flags != cudaEventDisableTiming)
+    if (!*event || (flags != cudaEventDisableTiming && flags != cudaEventDefault))
         abort();
     (*event)->device = current;
+    (*event)->is_timed = flags == cudaEventDefault;
     return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    stamp_unref(event->stamp);
     free(event);
     return cudaSuccess;
 }
@@ -451,14 +496,13 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     if (!stream)
         default_run();
     else if (stream->flags == cudaStreamDefault)
-        append(stream, default_take());
+        (void)append(stream, default_take());
     pthread_mutex_lock(&events_mutex);
     event->stream = stream;
-    if (stream) {
-        pthread_mutex_lock(&stream->mutex);
-        event->at = stream->enqueued;
-        pthread_mutex_unlock(&stream->mutex);
-    }
+    stamp_unref(event->stamp);
+    event->stamp = NULL;
+    if (stream)
+        stamp_append(event, stream);
     pthread_mutex_unlock(&events_mutex);
     return cudaSuccess;
 }
@@ -487,6 +531,22 @@ static void wait_run(void *arg)
     while (stream->done < event->at)
         pthread_cond_wait(&stream->changed, &stream->mutex);
     pthread_mutex_unlock(&stream->mutex);
+    if (running && event->stamp && running->clock_ns < event->stamp->clock_ns)
+        running->clock_ns = event->stamp->clock_ns;
+    stamp_unref(event->stamp);
+}
+
+/* Of work on streams that are no captured graphs. */
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+    const cudaEvent_t events[] = {start, end};
+    cudaError_t rc = enter();
+    for (int i = 0; i < 2 && rc == cudaSuccess; i++)
+        rc = events[i]->is_timed && events[i]->stamp ? cudaEventQuery(events[i])
+                                                     : fake_told(cudaErrorInvalidResourceHandle);
+    if (rc == cudaSuccess)
+        *ms = (float)(end->stamp->clock_ns - start->stamp->clock_ns) * 1e-6F;
+    return rc;
 }
 
 /* For what the event holds now, whatever is recorded in it later. */
@@ -500,8 +560,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
         abort();
     pthread_mutex_lock(&events_mutex);
     *copy = *event;
+    const int waits = copy->stream && copy->stream != stream;
+    if (waits)
+        atomic_fetch_add(&copy->stamp->refs, 1);
     pthread_mutex_unlock(&events_mutex);
-    if (copy->stream && copy->stream != stream)
+    if (waits)
         fake_enqueue(stream, wait_run, copy);
     else
         free(copy);
@@ -552,6 +615,7 @@ struct copy {
 static void copy_run(void *arg)
 {
     const struct copy *copy = arg;
+    fake_cost(copy->bytes);
     if (copy->from)
         memcpy(fake_reach(copy->to), fake_reach(copy->from), copy->bytes);
     else

@@ -65,6 +65,7 @@ static struct gw_kernel kernel_reach(const struct gw_kernel *kernel)
 static void launch_run(void *arg)
 {
     const struct gw_kernel kernel = kernel_reach(arg);
+    fake_cost((uint64_t)1000 * kernel.pieces_count);
     switch (kernel.kind) {
     case GW_KERNEL_TOTAL:
         total_run(&kernel);

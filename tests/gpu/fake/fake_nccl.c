@@ -480,6 +480,7 @@ static int call_one(const struct launch *launch, const struct call *call)
     struct gw_comm_args args = call->args;
     args.send = fake_reach(args.send);
     args.recv = fake_reach(args.recv);
+    fake_cost(args.count * gw_dtype_size(args.dtype));
     return functions[call->verb](launch->comm->host, &args, NULL);
 }
 

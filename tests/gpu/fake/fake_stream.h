@@ -25,6 +25,14 @@ struct fake_stream {
     struct fake_graph *capture; /* NULL: work runs */
     uint64_t captured;          /* work that the capture got from this stream */
     int forked;                 /* the captured work is not yet waited for by another stream */
+    uint64_t clock_ns;          /* of its thread: what its work cost (fake_cost) */
+};
+
+/* When the work before an event was done. The event, the work that writes it, and streams that wait
+ * for the event hold it. */
+struct fake_stamp {
+    _Atomic int refs;
+    uint64_t clock_ns;
 };
 
 struct fake_event {
@@ -32,6 +40,8 @@ struct fake_event {
     cudaStream_t stream;        /* NULL: nothing to wait for */
     uint64_t at;                /* enqueued on it when the event was recorded */
     struct fake_graph *capture; /* NULL: recorded outside a capture */
+    struct fake_stamp *stamp;   /* NULL: never recorded, or in a capture */
+    int is_timed;
 };
 
 /* fake_told remembers an error of this thread for cudaGetLastError, and returns it. */
