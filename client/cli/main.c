@@ -47,6 +47,7 @@ static const struct gw_cli_command commands[] = {
     {"worker", "list workers, or run a worker", gw_cli_worker},
     {"gpu", "GPUs: list, drain, undrain", gw_cli_gpu},
     {"scheduler", "run a scheduler in the foreground", gw_cli_scheduler},
+    {"config", "check or show a configuration file", gw_cli_config},
     {"token", "who may use a cluster over TCP: create, list, revoke, store", gw_cli_token},
     {"bench", "measure a private cluster", gw_cli_bench},
     {"new", "write a small project", gw_cli_new},
@@ -106,7 +107,8 @@ static const struct gw_cli_command *find_command(const char *name)
 /* Whether the command has verbs. For other commands, a second word would be an argument. */
 static bool has_verbs(const struct gw_cli_command *command)
 {
-    static const char *const names[] = {"actor", "data", "gpu", "sweep", "sync", "token", "worker"};
+    static const char *const names[] = {"actor", "config", "data",  "gpu",
+                                        "sweep", "sync",   "token", "worker"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(command->name, names[i]) == 0)
             return true;

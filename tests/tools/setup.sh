@@ -18,6 +18,7 @@ libuv1-dev                     |build|pc:libuv                  |event loop, tim
 libmsgpack-c-dev/libmsgpack-dev|build|pc:msgpack-c,msgpack      |values and messages
 libjansson-dev                 |build|pc:jansson                |JSON of commands and reports
 libmicrohttpd-dev              |build|pc:libmicrohttpd          |the rendezvous of Horovod scripts
+libconfig-dev                  |build|pc:libconfig            |the configuration file of daemons
 libsqlite3-dev                 |build|pc:sqlite3                |what outlives the scheduler
 libssl-dev                     |build|pc:libcrypto              |SHA-256 of shipped programs
 libcurl4-openssl-dev           |build|pc:libcurl                |requests to MLflow; data sets

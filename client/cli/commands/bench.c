@@ -4,6 +4,7 @@
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/bench/bench.h"
+#include "client/cli/lib/nearest.h"
 #include "client/cli/lib/options.h"
 
 #include <math.h>
@@ -133,7 +134,7 @@ static bool choose(const char *only, bool wanted[ROWS])
         if (i == ROWS) {
             char key[64];
             (void)snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), only);
-            const char *nearest = gw_options_nearest(key, next_key, NULL);
+            const char *nearest = gw_nearest_word(key, next_key, NULL);
             (void)fprintf(stderr, "gangway bench: --only: no figure is called '%s'%s%s%s\n", key,
                           nearest ? ", did you mean '" : "", nearest ? nearest : "",
                           nearest ? "'?" : "; `gangway bench --help` lists them");

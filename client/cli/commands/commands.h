@@ -36,6 +36,7 @@ int gw_cli_sweep(int argc, char **argv);
 int gw_cli_sync(int argc, char **argv);
 int gw_cli_token(int argc, char **argv);
 int gw_cli_scheduler(int argc, char **argv);
+int gw_cli_config(int argc, char **argv);
 int gw_cli_worker(int argc, char **argv);
 int gw_cli_new(int argc, char **argv);
 int gw_cli_bench(int argc, char **argv);
@@ -45,5 +46,9 @@ int gw_cli_completion(int argc, char **argv);
  * Call it if no scheduler runs. It also removes the link to the socket, so that clients do not wait
  * for another scheduler. It returns the number of workers, and blocks. */
 uint32_t gw_cli_down_workers(void);
+
+/* gw_cli_scheduler_config checks a configuration file's values for schedulers, and appends them to
+ * `rows`, as gw_options_values does. Returns the exit code. */
+int gw_cli_scheduler_config(const char *path, struct gw_value *rows);
 
 #endif

@@ -32,12 +32,6 @@ static int start(struct typed *typed)
     char dir[PATH_MAX];
     struct gw_argv argv = {0};
     struct gw_error error;
-    if (gw_cli_check_folder("--state", scheduler->state, &error) < 0 ||
-        gw_cli_check_folder("--dir", typed->dir, &error) < 0 ||
-        gw_daemon_options_read(&typed->daemon, &error) < 0) {
-        gw_cli_message("gangway scheduler: %s", error.text);
-        return GW_EXIT_USAGE;
-    }
     if (!typed->dir && gw_address_default_dir(dir, &error) < 0)
         return gw_cli_error(&error);
     gw_argv_add(&argv, "scheduler");
@@ -68,28 +62,31 @@ static bool is_started(int argc, char **argv)
     return false;
 }
 
-int gw_cli_scheduler(int argc, char **argv)
+/* Reads the command line and the configuration file, and checks the values. Returns the exit code,
+ * with *runs false if the scheduler does not start. */
+static int read(struct typed *typed, int argc, char **argv, bool *runs)
 {
-    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
+    static const char *const not_in_file[] = {"accept-loss", NULL};
+    struct gw_error error;
     int first, exit_code;
     const struct gw_option table[] = {
-        GW_OPTION_TABLE(gw_scheduler_options_table(&typed.scheduler)),
-        {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
+        GW_OPTION_TABLE(gw_scheduler_options_table(&typed->scheduler)),
+        {"dir", 0, GW_OPTION_TEXT, &typed->dir, "DIR",
          "folder of the socket and files; made with access\n"
          "for this user only (default: the folder in which\n"
          "this user's programs look)"},
-        {"workers", 0, GW_OPTION_U32, &typed.workers, "K",
+        {"workers", 0, GW_OPTION_U32, &typed->workers, "K",
          "workers to start on this machine\n(default: 0; see `gangway worker --help`)"},
-        {"slots", 0, GW_OPTION_COUNT, &typed.daemon.slots, "N",
+        {"slots", 0, GW_OPTION_COUNT, &typed->daemon.slots, "N",
          "slots of these workers in all (default: the\n"
          "number of cores)"},
-        {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",
+        {"resources", 0, GW_OPTION_TEXT, &typed->daemon.resources, "NAME=N,...",
          "resources that the first of these workers offers,\n"
          "like license=1,tape=2"},
-        {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST",
+        {"peers", 0, GW_OPTION_TEXT, &typed->daemon.peers, "HOST",
          "the workers exchange results over TLS at this\n"
          "address (default: they pass descriptors)"},
-        GW_OPTION_TABLE(gw_daemon_options_table(&typed.daemon)),
+        GW_OPTION_TABLE(gw_daemon_options_table(&typed->daemon)),
         {0},
     };
     const struct gw_options options = {
@@ -101,10 +98,35 @@ int gw_cli_scheduler(int argc, char **argv)
             "workers continue their work, and the next scheduler takes it over. `gangway\n"
             "down` ends the cluster.",
         .table = table,
+        .group = "scheduler",
+        .not_in_file = not_in_file,
     };
+    *runs = gw_options_parse(&options, argc, argv, &first, &exit_code);
+    if (*runs && (gw_cli_check_folder("--state", typed->scheduler.state, &error) < 0 ||
+                  gw_cli_check_folder("--dir", typed->dir, &error) < 0 ||
+                  gw_daemon_options_read(&typed->daemon, &error) < 0)) {
+        *runs = false;
+        return gw_options_refuse("scheduler", &error);
+    }
+    return exit_code;
+}
+
+int gw_cli_scheduler_config(const char *path, struct gw_value *rows)
+{
+    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
+    char command[] = "scheduler", option[] = "--config";
+    bool runs;
+    int exit_code =
+        read(&typed, 3, (char *[]){command, option, (char *)(uintptr_t)path, NULL}, &runs);
+    return runs && gw_options_values(rows) < 0 ? GW_EXIT_FAILED : exit_code;
+}
+
+int gw_cli_scheduler(int argc, char **argv)
+{
+    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
+    bool runs;
     if (is_started(argc, argv))
         return gw_daemon_main(argc, argv);
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    return start(&typed);
+    const int exit_code = read(&typed, argc, argv, &runs);
+    return runs ? start(&typed) : exit_code;
 }

@@ -20,7 +20,7 @@ static bool is_started(int argc, char **argv)
 {
     bool dir = false;
     for (int i = 1; i < argc; i++) {
-        if (is_option(argv[i], "--connect"))
+        if (is_option(argv[i], "--connect") || is_option(argv[i], "--config"))
             return false;
         dir = dir || is_option(argv[i], "--dir");
     }

@@ -23,16 +23,16 @@ struct gw_option *gw_memory_options_table(struct gw_memory_options *options)
          "or none: that memory, and no results go to disk,\n"
          "no task waits and no process is killed unless one\n"
          "of the options below says so"},
-        {"memory-target", 0, GW_OPTION_TEXT, &options->lines[0], "F",
+        {"memory-target", 0, GW_OPTION_FRACTION, &options->lines[0], "F",
          "write results to disk if they use more than this\n"
          "fraction of the limit (default: 0.6; none: never)"},
-        {"memory-spill", 0, GW_OPTION_TEXT, &options->lines[1], "F",
+        {"memory-spill", 0, GW_OPTION_FRACTION, &options->lines[1], "F",
          "also write results to disk if all memory in use\n"
          "exceeds this fraction (default: 0.7; none: never)"},
-        {"memory-pause", 0, GW_OPTION_TEXT, &options->lines[2], "F",
+        {"memory-pause", 0, GW_OPTION_FRACTION, &options->lines[2], "F",
          "start no task above this fraction (default: 0.8;\n"
          "none: start always)"},
-        {"memory-terminate", 0, GW_OPTION_TEXT, &options->lines[3], "F",
+        {"memory-terminate", 0, GW_OPTION_FRACTION, &options->lines[3], "F",
          "kill the largest process above this fraction\n"
          "(default: 0.95; none: never)"},
         {"spill-dir", 0, GW_OPTION_TEXT, &options->spill_dir, "DIR",
@@ -78,10 +78,22 @@ static int check_spill_dir(struct gw_memory_options *options, struct gw_error *e
     return 0;
 }
 
+/* Checks that the thresholds are in order. */
+static int check_order(const struct gw_memory_options *options, const struct gw_memory_lines *read,
+                       struct gw_error *error)
+{
+    static const char *const names[LINES] = {"target", "spill", "pause", "terminate"};
+    int rc = gw_memory_lines_check(read, error), given = LINES - 1;
+    while (given > 0 && !options->lines[given])
+        given--;
+    return rc == 0 || !options->lines[given]
+               ? rc
+               : gw_error_prefix(error, "--memory-%s %s", names[given], options->lines[given]);
+}
+
 int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_lines *lines,
                            const char **spill_dir, struct gw_error *error)
 {
-    static const char *const names[LINES] = {"target", "spill", "pause", "terminate"};
     struct gw_memory_lines read;
     gw_memory_lines_init(&read);
     uint32_t *const values[LINES] = {&read.target, &read.spill, &read.pause, &read.terminate};
@@ -93,24 +105,17 @@ int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_l
                             "--memory-limit %s is not a size like 8G, auto or none",
                             options->limit);
     for (int i = 0; i < LINES; i++) {
-        char *end;
         if (!options->lines[i])
             continue;
-        if (gw_units_is_none(options->lines[i]))
-            options->lines[i] = "0";
-        double part = strtod(options->lines[i], &end);
-        if (end == options->lines[i] || *end || !(part >= 0 && part <= 1))
-            return gw_error_set(error, GW_EINVAL,
-                                "--memory-%s %s must be a fraction of the memory limit, from 0 to "
-                                "1 (like 0.8), or none",
-                                names[i], options->lines[i]);
+        const double part =
+            gw_units_is_none(options->lines[i]) ? 0 : strtod(options->lines[i], NULL);
         *values[i] = (uint32_t)(part * 1000 + 0.5);
         if (part > 0 && !*values[i])
             *values[i] = 1;
     }
     int rc = options->spill_dir ? check_spill_dir(options, error) : 0;
     if (rc == 0)
-        rc = gw_memory_lines_check(&read, error);
+        rc = check_order(options, &read, error);
     if (rc < 0)
         return rc;
     *lines = read;

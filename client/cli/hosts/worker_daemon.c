@@ -62,20 +62,10 @@ static int start(struct typed *typed)
     char dir[PATH_MAX];
     struct gw_argv argv = {0};
     struct gw_error error;
-    if (!typed->connect)
-        (void)gw_error_set(&error, GW_EINVAL,
-                           "--connect HOST:PORT is missing; `gangway worker list` lists workers");
-    else if (gw_endpoint_check(typed->connect, &error) < 0)
-        (void)gw_error_prefix(&error, "--connect");
-    else if (gw_daemon_options_read(&typed->daemon, &error) == 0)
-        error.code = 0;
-    if (error.code) {
-        gw_cli_message("gangway worker: %s", error.text);
-        return GW_EXIT_USAGE;
-    }
-    if (typed->daemon.slots > SLOTS_MAX) {
-        fprintf(stderr, "gangway worker: --slots %u: must be 1 to %d\n", typed->daemon.slots,
-                SLOTS_MAX);
+    if (!typed->connect) {
+        gw_cli_message(
+            "gangway worker: --connect HOST:PORT is missing; `gangway worker list` lists "
+            "workers");
         return GW_EXIT_USAGE;
     }
     if (typed->dir ? access(typed->dir, F_OK) < 0 && gw_dir_make(typed->dir, &error) < 0
@@ -95,36 +85,51 @@ static int start(struct typed *typed)
                              : gw_worker_main(argv.count, words);
 }
 
-int gw_worker_daemon_run(int argc, char **argv, const struct gw_cli_command *verbs)
+/* Checks the values of options. */
+static int check(struct typed *typed, struct gw_error *error)
 {
-    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
+    if (typed->connect && gw_endpoint_check(typed->connect, error) < 0)
+        return gw_error_prefix(error, "--connect");
+    if (typed->daemon.slots > SLOTS_MAX)
+        return gw_error_set(error, GW_EINVAL, "--slots %u: must be 1 to %d", typed->daemon.slots,
+                            SLOTS_MAX);
+    return gw_daemon_options_read(&typed->daemon, error);
+}
+
+/* Reads the command line and the configuration file, and checks the values. Returns the exit code,
+ * with *runs false if the worker does not start. */
+static int read_options(struct typed *typed, int argc, char **argv,
+                        const struct gw_cli_command *verbs, bool *runs)
+{
+    static const char *const not_in_file[] = {"background", NULL};
+    struct gw_error error;
     int first, exit_code;
     const struct gw_option table[] = {
-        {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
+        {"connect", 0, GW_OPTION_TEXT, &typed->connect, "HOST:PORT",
          "address of the scheduler (`gangway up --listen`\n"
          "prints it)"},
-        {"slots", 0, GW_OPTION_COUNT, &typed.daemon.slots, "N",
+        {"slots", 0, GW_OPTION_COUNT, &typed->daemon.slots, "N",
          "number of tasks that run here at the same time\n"
          "(default: the number of cores)"},
-        {"name", 0, GW_OPTION_TEXT, &typed.name, "NAME",
+        {"name", 0, GW_OPTION_TEXT, &typed->name, "NAME",
          "name of this worker in lists and for `--on`\n"
          "(default: the host's name)"},
-        {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",
+        {"resources", 0, GW_OPTION_TEXT, &typed->daemon.resources, "NAME=N,...",
          "resources that this worker offers, like\n"
          "license=1,tape=2"},
-        {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST[:PORT]",
+        {"peers", 0, GW_OPTION_TEXT, &typed->daemon.peers, "HOST[:PORT]",
          "address at which other workers connect to this\n"
          "one (default: the one from which it connects to\n"
          "the scheduler)"},
-        GW_OPTION_TABLE(gw_daemon_options_table(&typed.daemon)),
-        {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
+        GW_OPTION_TABLE(gw_daemon_options_table(&typed->daemon)),
+        {"dir", 0, GW_OPTION_TEXT, &typed->dir, "DIR",
          "folder of its files; made if it does not exist\n"
          "(default: at-HOST_PORT in\n"
          "~/.local/state/gangway/HOSTNAME; if that is a\n"
          "network disk, in $XDG_RUNTIME_DIR/gangway;\n"
          "folders of other addresses are removed after 7\n"
          "days without a worker)"},
-        {"background", 0, GW_OPTION_FLAG, &typed.background, NULL,
+        {"background", 0, GW_OPTION_FLAG, &typed->background, NULL,
          "run in the background: return when the scheduler\n"
          "has registered the worker; the token is the first\n"
          "line of stdin, which must stay open until then"},
@@ -145,8 +150,31 @@ int gw_worker_daemon_run(int argc, char **argv, const struct gw_cli_command *ver
             "the worker cannot reach the scheduler, it tries again.",
         .table = table,
         .verbs = verbs,
+        .group = "worker",
+        .not_in_file = not_in_file,
     };
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    return start(&typed);
+    *runs = gw_options_parse(&options, argc, argv, &first, &exit_code);
+    if (*runs && check(typed, &error) < 0) {
+        *runs = false;
+        return gw_options_refuse("worker", &error);
+    }
+    return exit_code;
+}
+
+int gw_worker_daemon_config(const char *path, struct gw_value *rows)
+{
+    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
+    char command[] = "worker", option[] = "--config";
+    bool runs;
+    const int exit_code = read_options(
+        &typed, 3, (char *[]){command, option, (char *)(uintptr_t)path, NULL}, NULL, &runs);
+    return runs && gw_options_values(rows) < 0 ? GW_EXIT_FAILED : exit_code;
+}
+
+int gw_worker_daemon_run(int argc, char **argv, const struct gw_cli_command *verbs)
+{
+    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
+    bool runs;
+    const int exit_code = read_options(&typed, argc, argv, verbs, &runs);
+    return runs ? start(&typed) : exit_code;
 }

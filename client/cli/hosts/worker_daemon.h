@@ -8,4 +8,8 @@
  * asked to end. `verbs` are listed in the help. Returns the exit code. */
 int gw_worker_daemon_run(int argc, char **argv, const struct gw_cli_command *verbs);
 
+/* gw_worker_daemon_config checks a configuration file's values for workers, and appends them to
+ * `rows`, as gw_options_values does. Returns the exit code. */
+int gw_worker_daemon_config(const char *path, struct gw_value *rows);
+
 #endif

@@ -2,6 +2,7 @@
 #include "client/cli/lib/cli.h"
 
 #include "client/cli/lib/background_thread.h"
+#include "client/cli/lib/nearest.h"
 #include "client/cli/lib/options.h"
 #include "client/cli/lib/synonym.h"
 #include "client/cli/lib/table.h"
@@ -209,7 +210,7 @@ static const char *next_suggested(void *arg, size_t i)
 
 const char *gw_cli_nearest(const char *word, const struct gw_cli_command *commands)
 {
-    return gw_options_nearest(word, next_suggested, (void *)(uintptr_t)commands);
+    return gw_nearest_word(word, next_suggested, (void *)(uintptr_t)commands);
 }
 
 /* Returns the verb of this command that a word of another tool means, or NULL. */

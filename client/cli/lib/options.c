@@ -2,17 +2,16 @@
  * gw_option. */
 #include "client/cli/lib/options.h"
 
+#include "client/cli/lib/config_file.h"
 #include "client/cli/lib/exit_code.h"
 #include "client/cli/lib/message.h"
+#include "client/cli/lib/nearest.h"
+#include "client/cli/lib/option_value.h"
 #include "client/cli/lib/synonym.h"
-#include "client/cli/lib/units.h"
-#include "graph/base/clock.h"
-#include "graph/wire/enums.h"
-
-#include <gangway/options.h>
 
 #include <assert.h>
 #include <errno.h>
+#include <gangway/value.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,50 +19,6 @@
 #include <string.h>
 
 enum { OPTIONS_MAX = 112, LONGS_MAX = 176, LONG_ONLY = 256, HELP = 1000, WORD_MAX = 32 };
-
-/* Returns the number of edits (insert, delete, replace, swap of neighbours) that change a into b.
- */
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b), cost[WORD_MAX + 1][WORD_MAX + 1];
-    if (n > WORD_MAX || m > WORD_MAX)
-        return SIZE_MAX;
-    for (size_t i = 0; i <= n; i++) {
-        for (size_t j = 0; j <= m; j++) {
-            if (i == 0 || j == 0) {
-                cost[i][j] = i + j;
-                continue;
-            }
-            size_t best = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            if (cost[i - 1][j] + 1 < best)
-                best = cost[i - 1][j] + 1;
-            if (cost[i][j - 1] + 1 < best)
-                best = cost[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                cost[i - 2][j - 2] + 1 < best)
-                best = cost[i - 2][j - 2] + 1;
-            cost[i][j] = best;
-        }
-    }
-    return cost[n][m];
-}
-
-const char *gw_options_nearest(const char *word, const char *(*next)(void *arg, size_t i),
-                               void *arg)
-{
-    const char *best = NULL, *candidate;
-    size_t length = strlen(word), best_distance = length < 4 ? 2 : length / 3 + 2;
-    if (length < 3)
-        return NULL; /* short words are all similar to each other */
-    for (size_t i = 0; (candidate = next(arg, i)); i++) {
-        size_t d = distance(word, candidate);
-        if (d < best_distance) {
-            best_distance = d;
-            best = candidate;
-        }
-    }
-    return best;
-}
 
 static const char *next_option(void *arg, size_t i)
 {
@@ -139,161 +94,23 @@ static int usage_error(const struct gw_options *options, const char *format, ...
     return GW_EXIT_USAGE;
 }
 
-/* Parses an integer in a range. Returns 0, or prints an error and returns the exit code. */
-static int parse_integer(const struct gw_options *options, const struct gw_option *option,
-                         const char *text, const long long range[2], long long *number)
-{
-    char *end;
-    *number = strtoll(text, &end, 10); /* a number out of range becomes LLONG_MAX or LLONG_MIN */
-    if (end == text || *end)
-        return usage_error(options, "--%s %s: not a whole number", option->name, text);
-    if (*number < range[0])
-        return usage_error(options, "--%s %s: the minimum is %lld", option->name, text, range[0]);
-    if (*number > range[1])
-        return usage_error(options, "--%s %s: the maximum is %lld", option->name, text, range[1]);
-    return 0;
-}
+/* The last command line that was parsed. Values of the file are borrowed from it, so the file stays
+ * open. */
+static struct {
+    struct gw_option rows[OPTIONS_MAX];
+    const char *typed[OPTIONS_MAX]; /* the value of each row on the command line, or NULL */
+    const char *group, *const *not_in_file;
+    const char *path;
+    struct gw_config_file *file;
+} last;
 
-static int store_duration(const struct gw_options *options, const struct gw_option *option,
-                          const char *text)
-{
-    uint64_t duration_ns = 0;
-    const bool none = gw_units_is_none(text);
-    int rc = none ? 0 : gw_units_parse_duration(text, &duration_ns);
-    if (rc == GW_ELIMIT)
-        return usage_error(options, "--%s %s: the maximum is 104166d", option->name, text);
-    if (rc < 0)
-        return usage_error(options, "--%s %s: not a duration like 90 (seconds), 1h30m or 1:30:00",
-                           option->name, text);
-    const bool zero = duration_ns == 0;
-    if (option->kind == GW_OPTION_DELAY && zero)
-        duration_ns = none ? GW_UNITS_NONE : 1;
-    else if ((option->kind == GW_OPTION_PATIENCE && zero) ||
-             (option->kind == GW_OPTION_TIMEOUT && none))
-        duration_ns = UINT64_MAX;
-    *(uint64_t *)option->into = duration_ns;
-    return 0;
-}
-
-static int store_size(const struct gw_options *options, const struct gw_option *option,
-                      const char *text)
-{
-    uint64_t bytes = 0;
-    const bool none = gw_units_is_none(text);
-    int rc = none ? 0 : gw_units_parse_size(text, &bytes);
-    if (rc == GW_ELIMIT)
-        return usage_error(options, "--%s %s: the maximum is 7993P", option->name, text);
-    if (rc < 0)
-        return usage_error(options, "--%s %s: not a size like 100, 64M or 1.5G", option->name,
-                           text);
-    if (bytes == 0 && !none && option->kind == GW_OPTION_CAP)
-        return usage_error(options, "--%s %s: the minimum is 1 byte, or none for no limit",
-                           option->name, text);
-    if (bytes == 0 && option->kind != GW_OPTION_SIZE)
-        bytes = none ? GW_UNITS_NONE : 1;
-    *(uint64_t *)option->into = bytes;
-    return 0;
-}
-
-static int store_since(const struct gw_options *options, const struct gw_option *option,
-                       const char *text)
-{
-    const bool none = gw_units_is_none(text);
-    const int rc = none ? 0 : gw_units_parse_since(text, gw_clock_wall_ns(), option->into);
-    if (rc < 0)
-        return usage_error(options,
-                           "--%s %s: neither a duration like 90 (seconds) or 2h, nor a time like "
-                           "2026-11-26T09:30:00",
-                           option->name, text);
-    if (none)
-        *(uint64_t *)option->into = 0;
-    return 0;
-}
-
-static int store_count(const struct gw_options *options, const struct gw_option *option,
-                       const char *text)
-{
-    const enum gw_option_kind kind = option->kind;
-    const bool least_1 = kind == GW_OPTION_LIMIT || kind == GW_OPTION_COUNT;
-    const bool wide = kind == GW_OPTION_U32 || kind == GW_OPTION_LINES || kind == GW_OPTION_RETRIES;
-    uint32_t *into = option->into;
-    long long number;
-    if (kind != GW_OPTION_U32 && kind != GW_OPTION_COUNT && gw_units_is_none(text)) {
-        *into = kind == GW_OPTION_BUDGET    ? GW_UNLIMITED
-                : kind == GW_OPTION_RETRIES ? GW_RETRIES_MAX
-                                            : GW_NONE;
-        return 0;
-    }
-    int code = parse_integer(options, option, text,
-                             (const long long[]){least_1, wide ? UINT32_MAX : INT32_MAX}, &number);
-    if (code == 0)
-        *into = number == 0 && kind == GW_OPTION_BUDGET ? GW_NONE : (uint32_t)number;
-    return code;
-}
-
-/* Stores the value of an option. Returns 0 or the exit code. */
 static int store(const struct gw_options *options, const struct gw_option *option, const char *text)
 {
-    long long number;
-    int code;
-    switch (option->kind) {
-    case GW_OPTION_FLAG:
-        *(bool *)option->into = true;
-        return 0;
-    case GW_OPTION_TEXT:
-        *(const char **)option->into = text;
-        return 0;
-    case GW_OPTION_LIST: {
-        const char **list = option->into;
-        if (*list)
-            return usage_error(options, "--%s is given twice: write --%s %s,%s", option->name,
-                               option->name, *list, text);
-        *list = text;
-        return 0;
-    }
-    case GW_OPTION_TEXTS: {
-        struct gw_option_texts *texts = option->into;
-        const char **grown = realloc(texts->items, (texts->count + 2) * sizeof *grown);
-        if (!grown)
-            return usage_error(options, "out of memory");
-        texts->items = grown;
-        texts->items[texts->count++] = text;
-        texts->items[texts->count] = NULL;
-        return 0;
-    }
-    case GW_OPTION_LIMIT:
-    case GW_OPTION_BUDGET:
-    case GW_OPTION_LINES:
-    case GW_OPTION_RETRIES:
-    case GW_OPTION_COUNT:
-    case GW_OPTION_U32:
-        return store_count(options, option, text);
-    case GW_OPTION_U64:
-        code = parse_integer(options, option, text, (const long long[]){0, INT64_MAX}, &number);
-        if (code == 0)
-            *(uint64_t *)option->into = (uint64_t)number;
-        return code;
-    case GW_OPTION_I32:
-        code = parse_integer(options, option, text, (const long long[]){INT32_MIN, INT32_MAX},
-                             &number);
-        if (code == 0)
-            *(int32_t *)option->into = (int32_t)number;
-        return code;
-    case GW_OPTION_DURATION:
-    case GW_OPTION_DELAY:
-    case GW_OPTION_TIMEOUT:
-    case GW_OPTION_PATIENCE:
-        return store_duration(options, option, text);
-    case GW_OPTION_SINCE:
-        return store_since(options, option, text);
-    case GW_OPTION_SIZE:
-    case GW_OPTION_CAP:
-    case GW_OPTION_ROOM:
-        return store_size(options, option, text);
-    case GW_OPTION_ROWS:
-        break;
-    }
-    return usage_error(options, "--%s: unknown kind", option->name);
+    struct gw_error error;
+    if (gw_option_value_store(option, text, &error) < 0)
+        return usage_error(options, "%s", error.text);
+    last.typed[option - options->table] = text ? text : "true";
+    return 0;
 }
 
 /* Reports a long option with a single dash, for example -host. getopt has read only its first
@@ -372,7 +189,7 @@ static int unknown(const struct gw_options *options, const char *word)
         *at = '-';
     if ((answer = answer_to(options, name, 0)))
         return usage_error(options, "unknown option --%s: %s", name, answer);
-    const char *nearest = gw_options_nearest(name, next_option, (void *)(uintptr_t)options->table);
+    const char *nearest = gw_nearest_word(name, next_option, (void *)(uintptr_t)options->table);
     if (nearest && strcmp(nearest, name) == 0 && word[2 + strlen(name)] == '=')
         return usage_error(options, "--%s takes no value", name);
     size_t count = *name ? completions(options, name, known) : 0;
@@ -593,7 +410,8 @@ static bool connects(const char *command)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(command, others[i]) == 0)
             return false;
-    return strncmp(command, "token", strlen("token")) != 0;
+    return strncmp(command, "token", strlen("token")) != 0 &&
+           strncmp(command, "config ", strlen("config ")) != 0;
 }
 
 uint64_t gw_options_connect_timeout_ns(void)
@@ -601,10 +419,26 @@ uint64_t gw_options_connect_timeout_ns(void)
     return connect_timeout_ns;
 }
 
+/* Stores the values of the configuration file in the options that were not typed. */
+static bool read_file(const struct gw_options *options, int *exit_code)
+{
+    struct gw_error error;
+    int rc = last.path ? gw_config_file_open(last.path, &last.file, &error) : 0;
+    if (rc == 0 && last.file)
+        rc = gw_config_file_apply(last.file,
+                                  &(struct gw_config_group){options->group, options->table,
+                                                            last.typed, options->not_in_file},
+                                  &error);
+    if (rc == 0)
+        return true;
+    gw_cli_message("gangway %s: %s", options->command, error.text);
+    *exit_code = rc == GW_EINVAL || rc == GW_ENOENT ? GW_EXIT_USAGE : GW_EXIT_FAILED;
+    return false;
+}
+
 bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
                       int *exit_code)
 {
-    struct gw_option rows[OPTIONS_MAX];
     struct gw_options flat = *options;
     static const struct gw_option common[] = {
         {"connect-timeout", 0, GW_OPTION_DELAY, &connect_timeout_ns, "TIME",
@@ -612,9 +446,67 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
          "long for its next start (default: 10s)"},
         {0},
     };
-    size_t count = spread(options->table, rows, 0);
+    static const struct gw_option config[] = {
+        {"config", 0, GW_OPTION_TEXT, &last.path, "FILE",
+         "read options from this file; an option that is\n"
+         "given here wins (see `gangway config`)"},
+        {0},
+    };
+    gw_config_file_close(last.file);
+    memset(&last, 0, sizeof last);
+    last.group = options->group;
+    last.not_in_file = options->not_in_file;
+    size_t count = spread(options->table, last.rows, 0);
     if (connects(options->command))
-        (void)spread(common, rows, count);
-    flat.table = rows;
-    return parse(&flat, argc, argv, first, exit_code);
+        count = spread(common, last.rows, count);
+    if (options->group)
+        (void)spread(config, last.rows, count);
+    flat.table = last.rows;
+    return parse(&flat, argc, argv, first, exit_code) &&
+           (!options->group || read_file(&flat, exit_code));
+}
+
+int gw_options_refuse(const char *command, const struct gw_error *error)
+{
+    char name[WORD_MAX + 1] = "", where[PATH_MAX + 32];
+    if (strncmp(error->text, "--", 2) == 0)
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(error->text + 2, " :"),
+                       error->text + 2);
+    const struct gw_option *option = last.rows;
+    while (option->name && strcmp(option->name, name) != 0)
+        option++;
+    if (option->name && !last.typed[option - last.rows] && last.file &&
+        gw_config_file_find(last.file, last.group, name, where))
+        gw_cli_message("gangway %s: %s: %s", command, where, error->text + 2);
+    else
+        gw_cli_message("gangway %s: %s", command, error->text);
+    return GW_EXIT_USAGE;
+}
+
+/* Returns the value of a row of the last command line, and where it is from. */
+static const char *value_of(size_t i, const char **from, char where[static PATH_MAX + 32])
+{
+    const char *name = last.rows[i].name, *text = last.typed[i];
+    *from = text ? "command line" : "default";
+    if (!text && last.file && (text = gw_config_file_find(last.file, last.group, name, where)))
+        *from = where;
+    return text ? text : "";
+}
+
+int gw_options_values(struct gw_value *rows)
+{
+    char where[PATH_MAX + 32];
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && last.rows[i].name; i++) {
+        const char *from, *name = last.rows[i].name, *text = value_of(i, &from, where);
+        if (last.rows[i].into == &last.path || gw_config_file_is_flag_only(name, last.not_in_file))
+            continue;
+        struct gw_value *row = gw_dict();
+        (void)gw_dict_set(row, "group", gw_str(last.group));
+        (void)gw_dict_set(row, "option", gw_str(name));
+        (void)gw_dict_set(row, "value", *text ? gw_str(text) : gw_nil());
+        (void)gw_dict_set(row, "from", gw_str(from));
+        rc = gw_list_push(rows, row); /* also fails if one of the calls before has failed */
+    }
+    return rc;
 }

@@ -5,6 +5,7 @@
 #include "client/cli/hosts/memory_options.h"
 #include "client/cli/launch/bulk_option.h"
 #include "client/cli/launch/launch_options.h"
+#include "client/cli/lib/nearest.h"
 #include "client/cli/lib/options.h"
 #include "client/cli/lib/table.h"
 #include "client/cli/lib/units.h"
@@ -403,14 +404,14 @@ static const char *next_word(void *arg, size_t i)
 
 static void misspelt_words_suggest_the_nearest_known_word(void **state)
 {
-    assert_string_equal(gw_options_nearest("stauts", next_word, NULL), "status");
-    assert_string_equal(gw_options_nearest("dispach", next_word, NULL), "dispatch");
-    assert_string_equal(gw_options_nearest("wiat", next_word, NULL), "wait");
-    assert_null(gw_options_nearest("frobnicate", next_word, NULL));
-    assert_null(gw_options_nearest("wa", next_word, NULL));
-    assert_null(gw_options_nearest("xat", next_word, NULL));
-    assert_null(gw_options_nearest(
-        "a-word-that-is-longer-than-any-option-can-ever-be-and-so-is-none", next_word, NULL));
+    assert_string_equal(gw_nearest_word("stauts", next_word, NULL), "status");
+    assert_string_equal(gw_nearest_word("dispach", next_word, NULL), "dispatch");
+    assert_string_equal(gw_nearest_word("wiat", next_word, NULL), "wait");
+    assert_null(gw_nearest_word("frobnicate", next_word, NULL));
+    assert_null(gw_nearest_word("wa", next_word, NULL));
+    assert_null(gw_nearest_word("xat", next_word, NULL));
+    assert_null(gw_nearest_word("a-word-that-is-longer-than-any-option-can-ever-be-and-so-is-none",
+                                next_word, NULL));
 }
 
 static const struct gw_column columns[] = {

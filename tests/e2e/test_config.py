@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""The configuration file of schedulers and workers."""
+import e2e
+
+# What a bad file says (with FILE for its path), after "gangway scheduler: " or "gangway worker: ".
+BAD = (
+    ("worker = { slotz = 3; };", "FILE:1: unknown option slotz, did you mean slots?"),
+    ("workers = { };", "FILE:1: unknown group workers, did you mean worker?"),
+    ("worker = 3;", "FILE:1: worker must be a group"),
+    ('worker = {\n slots = "8"; };', "FILE:2: slots must be a whole number"),
+    ("worker = { slots = true; };", "FILE:1: slots must be a whole number"),
+    ("worker = {\n slots = 0; };", "FILE:2: slots 0: the minimum is 1"),
+    ("worker = {\n slots = 4097; };", "FILE:2: slots 4097: must be 1 to 4096"),
+    ("worker = {\n\n slots = 4294967297; };", "FILE:3: the number 4294967297 is too large"),
+    ("worker = { slots = 4294967297L; };", "FILE:1: slots 4294967297: the maximum is"),
+    ("worker = { memory-pause = 1.5; };", "FILE:1: memory-pause 1.5 must be a fraction"),
+    ("worker = {\n memory-spill = 0.1; };", "FILE:2: memory-spill 0.1: memory target (0.6) is"),
+    ('worker = { connect = "x"; };', "FILE:1: connect: x: wanted HOST:PORT"),
+    ('worker = { spill-dir = "/dev/null"; };', "FILE:1: spill-dir /dev/null is a file"),
+    ("worker = { background = true; };", "FILE:1: background is for the command line only"),
+    ("scheduler = { accept-loss = true; };", "FILE:1: accept-loss is for the command line only"),
+    ("scheduler = { listen = 3; };", 'FILE:1: listen must be a text in "quotes"'),
+    ('scheduler = { idle-stop = "1x"; };', "FILE:1: idle-stop 1x: not a duration"),
+    ("scheduler = { history = 1; history = 2; };", "FILE:1: duplicate setting name"),
+    ("scheduler = {\n history 1; };", "FILE:2: syntax error"),
+    ('/* a\n */ @include "x"', "FILE:2: a configuration file cannot include others"),
+    ("# \0", "FILE: not a configuration file"),
+)
+
+
+class Config(e2e.Case):
+    def config(self, text):
+        return self.write("gangway.conf", text, mode=0o644)
+
+    def test_bad_files_are_refused_with_line_and_reason(self):
+        for text, said in BAD:
+            path = self.config(text)
+            for command in (["config", "check"], ["config", "show"]):
+                with self.subTest(text=text, command=command):
+                    self.assertIn(": " + said.replace("FILE", path),
+                                  self.gangway(*command, path, rc=2).stderr)
+        said = self.gangway("config", "check", self.dir, rc=1).stderr
+        self.assertIn(f"{self.dir}: Is a directory", said)
+        self.assertIn("No such file", self.gangway("config", "check", "missing", rc=2).stderr)
+
+    def test_show_prints_values_and_their_lines(self):
+        path = self.config('worker = {\n slots = 4096;\n memory-pause = 0.9; };\n'
+                           '# 99999999999 and "\n'
+                           'scheduler = { scatter-memory = 5000000000L; idle-stop = "none"; };\n')
+        self.assertEqual(self.gangway("config", "check", path).stdout, f"{path}: no errors\n")
+        shown = {(row["group"], row["option"]): (row["value"], row["from"])
+                 for row in self.gangway_json("config", "show", path)}
+        self.assertEqual(shown["worker", "slots"], ("4096", f"{path}:2"))
+        self.assertEqual(shown["worker", "memory-pause"], ("0.9", f"{path}:3"))
+        self.assertEqual(shown["worker", "memory-spill"], (None, "default"))
+        self.assertEqual(shown["scheduler", "scatter-memory"], ("5000000000", f"{path}:5"))
+        self.assertEqual(shown["scheduler", "idle-stop"], ("none", f"{path}:5"))
+        self.assertNotIn(("scheduler", "accept-loss"), shown)
+
+    def test_daemons_read_the_file_and_the_command_line_wins(self):
+        token = self.gangway_json("token", "create", "--user", "w", "--role", "worker")["token"]
+        path = self.config('scheduler = { listen = "127.0.0.1"; slots = 3; workers = 5; };\n')
+        scheduler = self.start(e2e.BINARY, "scheduler", "--config", path, "--workers", "1")
+        self.is_up = True
+        address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        self.wait_said(r"Slots +3\n", "status")
+        self.assertEqual(len(self.gangway_json("worker", "list")), 1)
+
+        path = self.config(f'worker = {{ connect = "{address}"; name = "filed"; slots = 1; }};\n')
+        self.start(e2e.BINARY, "worker", "--config", path, "--slots", "2",
+                   env={"GANGWAY_TOKEN": token})
+        self.wait_said(r"Slots +5\n", "status")
+        self.assertIn("filed", [row["name"] for row in self.gangway_json("worker", "list")])
+
+
+if __name__ == "__main__":
+    e2e.main()
