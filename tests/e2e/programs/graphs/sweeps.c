@@ -108,11 +108,11 @@ static const struct kind {
                 void *arg, struct gw_error *error);
 } kinds[] = {
     {.name = "shared", .make = make_shared},
-    {"metric", "loss", GW_FUNCTION(train), GW_PRUNE_NOTHING},
-    {"result", NULL, GW_FUNCTION(measure), GW_PRUNE_NOTHING},
-    {"silent", "loss", GW_FUNCTION(say_nothing), GW_PRUNE_NOTHING},
-    {"fails", "loss", GW_FUNCTION(fail_above_half), GW_PRUNE_NOTHING},
-    {"asha", "loss", GW_FUNCTION(linger), GW_PRUNE_ASHA},
+    {.name = "metric", .metric = "loss", .function = GW_FUNCTION(train)},
+    {.name = "result", .function = GW_FUNCTION(measure)},
+    {.name = "silent", .metric = "loss", .function = GW_FUNCTION(say_nothing)},
+    {.name = "fails", .metric = "loss", .function = GW_FUNCTION(fail_above_half)},
+    {.name = "asha", .metric = "loss", .function = GW_FUNCTION(linger), .pruner = GW_PRUNE_ASHA},
 };
 
 static void print(const struct gw_sweep *sweep)
