@@ -1,0 +1,23 @@
+/* Starts a supervisor as a Unix user. */
+#ifndef GW_LAUNCHER_START_H
+#define GW_LAUNCHER_START_H
+
+#include "worker/launcher/account.h"
+
+enum { GW_START_PROCESSES_MAX = 16384 }; /* most processes and threads of a user */
+
+/* gw_start_folder makes the user's folder (mode 0700) in `parent`, which must belong to root and be
+ * writable by nobody else. Returns GW_EPERM if it exists and is not a folder of this user, or
+ * GW_EIO. */
+int gw_start_folder(const char *parent, const struct gw_account *account, struct gw_error *error);
+
+/* gw_start_check returns GW_EPERM, with what to do, if anybody but root may write the program or
+ * its folder. */
+int gw_start_check(const char *program, struct gw_error *error);
+
+/* gw_start starts `program` with the argument "supervisor" as the user, with fd as descriptor 3 and
+ * no other descriptors but /dev/null. It returns when the process exists, not when the program
+ * runs: if it cannot run, the other end of fd is closed. Returns GW_EIO if it fails. */
+int gw_start(const char *program, const struct gw_account *account, int fd, struct gw_error *error);
+
+#endif
