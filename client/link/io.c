@@ -11,13 +11,13 @@
 
 #include "client/link/received.h"
 #include "graph/base/array.h"
+#include "graph/base/thread.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/hash.h"
 #include "graph/wire/timeouts.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -429,15 +429,9 @@ static void *io_thread(void *arg)
     return NULL;
 }
 
-/* Starts the loop thread with all signals blocked, so that signals go to the program's own threads.
- */
 static int start_thread(struct gw_io *io)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&io->thread, NULL, io_thread, io);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = gw_thread_start(&io->thread, io_thread, io);
     if (rc == 0)
         pthread_setname_np(io->thread, "gangway-io");
     return rc;

@@ -7,6 +7,7 @@
 #include "client/services/printer.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/thread.h"
 #include "graph/wire/enums.h"
 
 #include <errno.h>
@@ -203,7 +204,7 @@ static struct gw_printer *printer_new(void)
     printer->last = &printer->first;
     pthread_mutex_init(&printer->mutex, NULL);
     pthread_cond_init(&printer->changed, NULL);
-    if (pthread_create(&printer->thread, NULL, printer_thread, printer) == 0)
+    if (gw_thread_start(&printer->thread, printer_thread, printer) == 0)
         return printer;
     free(printer);
     return NULL;

@@ -12,9 +12,9 @@
 #include "client/results/future_group.h"
 #include "graph/base/clock.h"
 #include "graph/base/text.h"
+#include "graph/base/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -383,18 +383,6 @@ static void *reconnect_thread(void *arg)
 /* -- Interface to the client ---------------------------------------------------------------------
  */
 
-/* Starts the reconnect thread with all signals blocked, so that signals go to the program's own
- * threads. */
-static int start_thread(struct gw_reconnect *reconnect)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&reconnect->thread, NULL, reconnect_thread, reconnect);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 int gw_reconnect_open(struct gw_client *client, const char *home, bool tcp, uint64_t reconnect_ns)
 {
     struct gw_reconnect *reconnect = calloc(1, sizeof *reconnect);
@@ -448,7 +436,8 @@ bool gw_reconnect_lost(struct gw_client *client)
     if (!client->reconnect || client->closed || client->down.code != GW_ECLOSED ||
         client->refused.code)
         return false;
-    if (!client->reconnect->started && start_thread(client->reconnect) != 0)
+    if (!client->reconnect->started &&
+        gw_thread_start(&client->reconnect->thread, reconnect_thread, client->reconnect) != 0)
         return false;
     client->reconnect->started = client->lost = true;
     return true;

@@ -9,9 +9,9 @@
 #include "gpu/cuda/nccl_state.h"
 
 #include "graph/base/text.h"
+#include "graph/base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -94,11 +94,7 @@ void gw_nccl_watch_drop(struct gw_nccl *self)
 static int thread_start(void *(*function)(void *), void *arg)
 {
     pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
-    int rc = pthread_create(&thread, NULL, function, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = gw_thread_start(&thread, function, arg);
     if (rc == 0)
         (void)pthread_detach(thread);
     return rc == 0 ? 0 : GW_ENOMEM;

@@ -8,6 +8,7 @@
 #include "gpu/ring/ring_watch.h"
 
 #include "graph/base/text.h"
+#include "graph/base/thread.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -384,7 +385,7 @@ int gw_ring_watch_open(const struct gw_ring_watch_options *options, struct gw_ri
         made->peers[i].rank = options->peers[i].rank;
     }
     made->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int failed = made->wake < 0 ? errno : pthread_create(&made->thread, NULL, watch_main, made);
+    int failed = made->wake < 0 ? errno : gw_thread_start(&made->thread, watch_main, made);
     if (failed) {
         watch_free(made);
         return gw_error_set(error, GW_EIO, "cannot start a thread: %s", strerror(failed));

@@ -2,8 +2,8 @@
  * communicator is broken, so the thread drops those that follow. */
 #include "gpu/train/ddp_thread.h"
 
+#include "graph/base/thread.h"
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -49,17 +49,12 @@ static void *thread_main(void *arg)
 struct gw_ddp_thread *gw_ddp_thread_open(struct gw_comm *comm, size_t room)
 {
     struct gw_ddp_thread *self = calloc(1, sizeof *self + room * sizeof self->queue[0]);
-    sigset_t all, before;
     if (!self)
         return NULL;
     self->comm = comm;
     pthread_mutex_init(&self->mutex, NULL);
     pthread_cond_init(&self->changed, NULL);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
-    int rc = pthread_create(&self->thread, NULL, thread_main, self);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0)
+    if (gw_thread_start(&self->thread, thread_main, self) == 0)
         return self;
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->mutex);

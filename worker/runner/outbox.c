@@ -11,10 +11,10 @@
 #include "worker/runner/outbox.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/thread.h"
 #include "graph/wire/enums.h"
 #include "worker/runner/stream.h"
 
-#include <signal.h>
 #include <time.h>
 
 #define GATHER_NS (200 * GW_NS_PER_US)
@@ -228,15 +228,10 @@ static void *watch_main(void *arg)
     return NULL;
 }
 
-/* The thread blocks all signals, so that they reach the user's threads. */
 static bool start_thread(struct gw_outbox *outbox)
 {
-    sigset_t all, before;
     pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, NULL, watch_main, outbox) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    bool started = gw_thread_start(&thread, watch_main, outbox) == 0;
     if (started)
         pthread_detach(thread);
     return started;

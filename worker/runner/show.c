@@ -7,6 +7,7 @@
 #include "worker/runner/show.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,7 @@ static void start(struct gw_show *show)
 {
     pthread_t thread;
     show->started = true;
-    if (pthread_create(&thread, NULL, show_main, show) == 0)
+    if (gw_thread_start(&thread, show_main, show) == 0)
         pthread_detach(thread);
 }
 

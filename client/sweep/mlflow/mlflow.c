@@ -2,11 +2,11 @@
 #include "client/sweep/mlflow/mlflow_internal.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/thread.h"
 
 #include <errno.h>
 #include <gangway/version.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -83,17 +83,6 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Signals are for the other threads of the program. */
-static int start_thread(struct gw_mlflow *mlflow)
-{
-    sigset_t all, old;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int rc = pthread_create(&mlflow->thread, NULL, work, mlflow);
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return rc == 0 ? 0 : GW_ENOMEM;
-}
-
 /* -- Open and close --- */
 
 static void deinit_run(struct gw_mlflow_run *run)
@@ -143,7 +132,8 @@ static int open_mlflow(const struct gw_mlflow_options *options, struct gw_mlflow
     (void)pthread_cond_init(&made->wake, &monotonic);
     (void)pthread_cond_init(&made->changed, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
-    if (rc == 0 && (!made->experiment || !made->sweep || start_thread(made) < 0))
+    if (rc == 0 &&
+        (!made->experiment || !made->sweep || gw_thread_start(&made->thread, work, made) != 0))
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc < 0) {
         free_all(made);

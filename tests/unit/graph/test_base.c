@@ -12,7 +12,9 @@
 #include "graph/base/sm.h"
 #include "graph/base/strmap.h"
 #include "graph/base/text.h"
+#include "graph/base/thread.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -460,6 +462,27 @@ static void field_functions_find_count_and_number_fields(void **state)
     assert_int_equal(gw_field_number("999999999", 9), 999999999);
 }
 
+static void *blocked_read(void *arg)
+{
+    (void)pthread_sigmask(SIG_BLOCK, NULL, arg);
+    return NULL;
+}
+
+static void thread_of_a_library_blocks_signals_and_its_creator_does_not(void **state)
+{
+    sigset_t before, during, after;
+    pthread_t thread;
+    (void)blocked_read(&before);
+    assert_int_equal(gw_thread_start(&thread, blocked_read, &during), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)blocked_read(&after);
+    for (int signal = 1; signal < SIGRTMIN; signal++) {
+        if (signal != SIGKILL && signal != SIGSTOP && signal < 32)
+            assert_true(sigismember(&during, signal));
+        assert_int_equal(sigismember(&before, signal), sigismember(&after, signal));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +500,7 @@ int main(void)
         cmocka_unit_test(digest_matches_siphash_test_vectors),
         cmocka_unit_test(error_functions_format_and_prefix_texts),
         cmocka_unit_test(text_check_accepts_only_printable_utf8_lines),
+        cmocka_unit_test(thread_of_a_library_blocks_signals_and_its_creator_does_not),
         cmocka_unit_test(duration_text_has_suitable_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
