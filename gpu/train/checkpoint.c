@@ -208,12 +208,12 @@ const void *gw_checkpoint_section(const struct gw_checkpoint *checkpoint, size_t
     return data_of(&checkpoint->sections[i]);
 }
 
-int gw_checkpoint_section_copy(struct gw_checkpoint *checkpoint, const struct gw_checkpoint *from,
-                               size_t i, void *memory)
+int gw_checkpoint_section_move(struct gw_checkpoint *checkpoint, const struct gw_checkpoint *from,
+                               size_t i, const void *memory)
 {
     struct section section = from->sections[i];
     if (section.data && section.bytes > 0)
-        section.data = memcpy(memory, section.data, section.bytes);
+        section.data = memory;
     return set(checkpoint, from->sections[i].name, &section);
 }
 

@@ -14,10 +14,11 @@ int gw_checkpoint_front(const struct gw_checkpoint *checkpoint, void **front, si
 size_t gw_checkpoint_sections(const struct gw_checkpoint *checkpoint);
 const void *gw_checkpoint_section(const struct gw_checkpoint *checkpoint, size_t i, size_t *bytes);
 
-/* gw_checkpoint_section_copy adds section i of `from` to the set, with its bytes copied to memory,
- * which must outlive the set. Returns the errors of gw_checkpoint_set_bytes. */
-int gw_checkpoint_section_copy(struct gw_checkpoint *checkpoint, const struct gw_checkpoint *from,
-                               size_t i, void *memory);
+/* gw_checkpoint_section_move adds section i of `from` to the set, with its bytes in memory, which
+ * must outlive the set. The caller copies the bytes. Returns the errors of gw_checkpoint_set_bytes.
+ */
+int gw_checkpoint_section_move(struct gw_checkpoint *checkpoint, const struct gw_checkpoint *from,
+                               size_t i, const void *memory);
 
 /* gw_checkpoint_decode checks every byte of a file's image (memory from malloc) and makes a set
  * from it. On success the set owns the image; on failure the caller keeps it. Returns GW_ECORRUPT

@@ -1,10 +1,11 @@
-/* Saves in the background. The memory of a copy is used again by the next save, because fresh
- * memory costs the system as much time as the copy. A thread lives from its save to the next call.
- */
+/* Saves in the background. A thread copies the sections and then writes the copy. The memory of a
+ * copy is used again by the next save, because fresh memory costs the system as much time as the
+ * copy. A thread lives from its save to the next call. */
 #include <gangway/checkpoint_writer.h>
 
 #include "gpu/train/checkpoint_image.h"
 #include "graph/base/options_read.h"
+#include "graph/base/thread.h"
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WRITER_PATH_MAX = PATH_MAX - 64 }; /* there is room for a suffix */
@@ -28,10 +30,22 @@ struct gw_checkpoint_writer {
     bool has_thread;
     char *memory; /* of the copy */
     size_t memory_bytes;
-    struct gw_checkpoint *copy;
+    const struct gw_checkpoint *from; /* the caller's, until copied */
+    struct gw_checkpoint *copy;       /* its sections are in `memory` */
     uint64_t step;
     double metric;
     struct gw_error error; /* code 0: it is on disk */
+
+    pthread_mutex_t mutex; /* guards is_copied */
+    pthread_cond_t changed;
+    bool is_copied;
+};
+
+/* A checkpoint of an earlier or of this save. */
+struct save {
+    const char *path;
+    struct timespec at;
+    unsigned long long step;
 };
 
 static void name_of(const struct gw_checkpoint_writer *writer, char name[PATH_MAX],
@@ -51,17 +65,27 @@ static int link_as(struct gw_checkpoint_writer *writer, const char *file, const 
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
+/* The newest save first. Steps decide only if a file system has coarse times: training that went
+ * back to an earlier step saves lower ones later. */
+static int by_age(const void *a, const void *b)
 {
-    const char *x = strrchr(*(char *const *)a, '.'), *y = strrchr(*(char *const *)b, '.');
-    const unsigned long long first = strtoull(x + 1, NULL, 10), second = strtoull(y + 1, NULL, 10);
-    return (first > second) - (first < second);
+    const struct save *x = a, *y = b;
+    if (x->at.tv_sec != y->at.tv_sec)
+        return x->at.tv_sec < y->at.tv_sec ? 1 : -1;
+    if (x->at.tv_nsec != y->at.tv_nsec)
+        return x->at.tv_nsec < y->at.tv_nsec ? 1 : -1;
+    return (x->step < y->step) - (x->step > y->step);
 }
 
-static bool is_step(const char *path)
+/* Returns true if the path is that of a checkpoint of a step. */
+static bool save_init(struct save *save, const char *path)
 {
     const char *suffix = strrchr(path, '.') + 1;
-    return suffix[strspn(suffix, "0123456789")] == '\0';
+    struct stat status;
+    if (suffix[strspn(suffix, "0123456789")] != '\0' || stat(path, &status) < 0)
+        return false;
+    *save = (struct save){path, status.st_mtim, strtoull(suffix, NULL, 10)};
+    return true;
 }
 
 /* Removes all but the last checkpoints. A file that cannot be removed is no reason to fail. */
@@ -78,15 +102,16 @@ static void old_remove(const struct gw_checkpoint_writer *writer)
     (void)snprintf(pattern + length, sizeof pattern - length, ".[0-9]*");
     if (writer->options.last == GW_UNLIMITED || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
         return;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        if (is_step(found.gl_pathv[i])) {
-            char *path = found.gl_pathv[i];
-            found.gl_pathv[i] = found.gl_pathv[count];
-            found.gl_pathv[count++] = path;
-        }
-    qsort(found.gl_pathv, count, sizeof *found.gl_pathv, by_number);
-    for (size_t i = 0; i + writer->options.last < count; i++)
-        (void)unlink(found.gl_pathv[i]);
+    struct save *saves = malloc(found.gl_pathc * sizeof *saves);
+    for (size_t i = 0; saves && i < found.gl_pathc; i++)
+        count += save_init(&saves[count], found.gl_pathv[i]);
+    if (count > writer->options.last) {
+        qsort(saves, count, sizeof *saves, by_age);
+        for (size_t i = writer->options.last; i < count; i++)
+            if (saves[i].step != writer->step) /* never the one that was just written */
+                (void)unlink(saves[i].path);
+    }
+    free(saves);
     globfree(&found);
 }
 
@@ -95,11 +120,28 @@ static bool is_best(const struct gw_checkpoint_writer *writer)
     return writer->options.is_max ? writer->metric > writer->best : writer->metric < writer->best;
 }
 
+static void sections_copy(struct gw_checkpoint_writer *writer)
+{
+    char *at = writer->memory;
+    for (size_t i = 0; i < gw_checkpoint_sections(writer->from); i++) {
+        size_t bytes;
+        const void *data = gw_checkpoint_section(writer->from, i, &bytes);
+        if (bytes > 0)
+            memcpy(at, data, bytes);
+        at += bytes;
+    }
+    pthread_mutex_lock(&writer->mutex);
+    writer->is_copied = true;
+    pthread_cond_signal(&writer->changed);
+    pthread_mutex_unlock(&writer->mutex);
+}
+
 /* Writes the copy: first the file of the step, then the names that point to it. */
 static void *thread_main(void *arg)
 {
     struct gw_checkpoint_writer *writer = arg;
     char file[PATH_MAX], suffix[32], best[PATH_MAX];
+    sections_copy(writer);
     (void)snprintf(suffix, sizeof suffix, "%llu", (unsigned long long)writer->step);
     name_of(writer, file, suffix);
     name_of(writer, best, "best");
@@ -157,13 +199,16 @@ int gw_checkpoint_writer_open(const struct gw_checkpoint_writer_options *given,
         free(self);
         return rc;
     }
+    pthread_mutex_init(&self->mutex, NULL);
+    pthread_cond_init(&self->changed, NULL);
+    self->is_copied = true;
     *writer = self;
     return 0;
 }
 
-/* Copies all sections into self->memory, and makes a set of the copies. */
-static int copy_make(struct gw_checkpoint_writer *self, const struct gw_checkpoint *checkpoint,
-                     struct gw_error *error)
+/* Makes room for a copy of all sections, and a set of them. */
+static int copy_prepare(struct gw_checkpoint_writer *self, const struct gw_checkpoint *checkpoint,
+                        struct gw_error *error)
 {
     const size_t count = gw_checkpoint_sections(checkpoint);
     size_t bytes, all = 0;
@@ -184,7 +229,7 @@ static int copy_make(struct gw_checkpoint_writer *self, const struct gw_checkpoi
                             all);
     char *at = self->memory;
     for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = gw_checkpoint_section_copy(self->copy, checkpoint, i, at);
+        rc = gw_checkpoint_section_move(self->copy, checkpoint, i, at);
         (void)gw_checkpoint_section(checkpoint, i, &bytes);
         at += bytes;
     }
@@ -195,23 +240,43 @@ static int copy_make(struct gw_checkpoint_writer *self, const struct gw_checkpoi
                   : 0;
 }
 
-int gw_checkpoint_writer_save(struct gw_checkpoint_writer *writer,
-                              const struct gw_checkpoint *checkpoint, uint64_t step, double metric,
-                              struct gw_error *error)
+int gw_checkpoint_writer_start(struct gw_checkpoint_writer *writer,
+                               const struct gw_checkpoint *checkpoint, uint64_t step, double metric,
+                               struct gw_error *error)
 {
     int rc = gw_checkpoint_writer_wait(writer, error);
     if (rc < 0)
         return rc;
     writer->step = step;
     writer->metric = metric;
-    rc = copy_make(writer, checkpoint, error);
-    if (rc == 0 && pthread_create(&writer->thread, NULL, thread_main, writer) != 0)
+    writer->from = checkpoint;
+    writer->is_copied = false;
+    rc = copy_prepare(writer, checkpoint, error);
+    if (rc == 0 && gw_thread_start(&writer->thread, thread_main, writer) != 0)
         rc = gw_error_set(error, GW_ENOMEM, "checkpoint %s: cannot start a thread", writer->path);
     writer->has_thread = rc == 0;
     if (rc < 0) {
         gw_checkpoint_free(writer->copy);
         writer->copy = NULL;
+        writer->is_copied = true;
     }
+    return rc;
+}
+
+void gw_checkpoint_writer_copied(struct gw_checkpoint_writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    while (!writer->is_copied)
+        pthread_cond_wait(&writer->changed, &writer->mutex);
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+int gw_checkpoint_writer_save(struct gw_checkpoint_writer *writer,
+                              const struct gw_checkpoint *checkpoint, uint64_t step, double metric,
+                              struct gw_error *error)
+{
+    int rc = gw_checkpoint_writer_start(writer, checkpoint, step, metric, error);
+    gw_checkpoint_writer_copied(writer);
     return rc;
 }
 
@@ -234,6 +299,8 @@ int gw_checkpoint_writer_close(struct gw_checkpoint_writer *writer, struct gw_er
     if (!writer)
         return 0;
     int rc = gw_checkpoint_writer_wait(writer, error);
+    pthread_cond_destroy(&writer->changed);
+    pthread_mutex_destroy(&writer->mutex);
     free(writer->memory);
     free(writer);
     return rc;

@@ -1,7 +1,7 @@
-/* Writes checkpoints while training goes on. A save copies the sections into memory, and a thread
+/* Writes checkpoints while training goes on. A thread copies the sections into memory and then
  * writes the copy to disk. The last checkpoints and the best one are kept:
  *
- *     PATH.STEP    the last `last` checkpoints
+ *     PATH.STEP    the last `last` checkpoints, in the order in which they were saved
  *     PATH.best    the one with the lowest metric (is_max: the highest)
  *     PATH         the newest; gw_checkpoint_comm_load reads it
  *
@@ -48,6 +48,19 @@ GW_API int gw_checkpoint_writer_open(const struct gw_checkpoint_writer_options *
 GW_API int gw_checkpoint_writer_save(struct gw_checkpoint_writer *writer,
                                      const struct gw_checkpoint *checkpoint, uint64_t step,
                                      double metric, struct gw_error *error);
+
+/* gw_checkpoint_writer_start is gw_checkpoint_writer_save that does not wait for the copy. The set
+ * and the data of its sections must stay as they are until gw_checkpoint_writer_copied returns. So
+ * the copy costs no time if it runs beside the next forward and backward pass:
+ *
+ *     gw_optimizer_step(...);  gw_checkpoint_writer_start(writer, set, step, loss, &error);
+ *     forward, backward;       gw_checkpoint_writer_copied(writer);  gw_optimizer_step(...); */
+GW_API int gw_checkpoint_writer_start(struct gw_checkpoint_writer *writer,
+                                      const struct gw_checkpoint *checkpoint, uint64_t step,
+                                      double metric, struct gw_error *error);
+
+/* gw_checkpoint_writer_copied returns when the last save has its copy. It does not fail. */
+GW_API void gw_checkpoint_writer_copied(struct gw_checkpoint_writer *writer);
 
 /* gw_checkpoint_writer_wait returns when all saves are on disk, with the error of the last one. */
 GW_API int gw_checkpoint_writer_wait(struct gw_checkpoint_writer *writer, struct gw_error *error);

@@ -102,6 +102,39 @@ static void writer_has_the_last_and_the_best(void **state)
     assert_int_equal(step_in(".best"), 103);
 }
 
+static void training_that_goes_back_has_its_last_saves(void **state)
+{
+    struct gw_checkpoint_writer *writer = writer_open(false);
+    save(writer, 100, 1);
+    save(writer, 110, 1);
+    save(writer, 70, 1);
+    assert_int_equal(gw_checkpoint_writer_wait(writer, NULL), 0);
+    assert_int_equal(step_in(".70"), 70);
+    save(writer, 80, 1);
+    assert_int_equal(gw_checkpoint_writer_close(writer, NULL), 0);
+    assert_int_equal(step_in(".70"), 70);
+    assert_int_equal(step_in(".80"), 80);
+    assert_int_equal(step_in(".100"), -1);
+    assert_int_equal(step_in(".110"), -1);
+}
+
+static void save_that_was_started_has_the_data_before_copied(void **state)
+{
+    struct gw_checkpoint_writer *writer = writer_open(false);
+    struct gw_checkpoint *checkpoint = gw_checkpoint_new();
+    for (int i = 0; i < WEIGHTS; i++)
+        weights[i] = 5;
+    assert_int_equal(gw_checkpoint_set_bytes(checkpoint, "w", weights, sizeof weights), 0);
+    assert_int_equal(gw_checkpoint_set_i64(checkpoint, "step", 5), 0);
+    gw_checkpoint_writer_copied(writer); /* there is no save */
+    assert_int_equal(gw_checkpoint_writer_start(writer, checkpoint, 5, 1, NULL), 0);
+    gw_checkpoint_writer_copied(writer);
+    gw_checkpoint_free(checkpoint);
+    memset(weights, 0xff, sizeof weights);
+    assert_int_equal(gw_checkpoint_writer_close(writer, NULL), 0);
+    assert_int_equal(step_in(".5"), 5);
+}
+
 static void writer_returns_the_error_of_the_save_before(void **state)
 {
     char file[2 * PATH_BYTES];
@@ -131,6 +164,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(writer_has_the_last_and_the_best, folder_make,
                                         folder_remove),
+        cmocka_unit_test_setup_teardown(training_that_goes_back_has_its_last_saves, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(save_that_was_started_has_the_data_before_copied,
+                                        folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(writer_returns_the_error_of_the_save_before, folder_make,
                                         folder_remove),
     };
