@@ -597,13 +597,18 @@ static int wait_for_answer(struct gw_submission *submission, struct gw_error *er
     return rc;
 }
 
-int gw_submission_finish(struct gw_submission *submission, struct gw_error *error)
+int gw_submission_send(struct gw_submission *submission, struct gw_error *error)
 {
-    bool left = false;
-    int rc = is_answer_known(submission, false) ? leave(submission, &left, error)
+    int rc = is_answer_known(submission, false) ? leave(submission, &submission->left, error)
                                                 : flush(submission, GW_SUBMIT_LAST, error);
-    if (rc == 0 && !left)
-        rc = wait_for_answer(submission, error);
+    if (rc < 0)
+        submission->sent = false; /* the scheduler has forgotten the job */
+    return rc;
+}
+
+int gw_submission_wait(struct gw_submission *submission, struct gw_error *error)
+{
+    int rc = submission->left ? 0 : wait_for_answer(submission, error);
     submission->sent = false; /* the job was accepted, or the scheduler has forgotten it */
     if (rc < 0)
         return rc;
@@ -618,6 +623,12 @@ int gw_submission_finish(struct gw_submission *submission, struct gw_error *erro
     submission->scattered.count = submission->scattered.capacity = 0;
     submission->group = NULL;
     return 0;
+}
+
+int gw_submission_finish(struct gw_submission *submission, struct gw_error *error)
+{
+    int rc = gw_submission_send(submission, error);
+    return rc < 0 ? rc : gw_submission_wait(submission, error);
 }
 
 /* Ends a job of which some chunks have left. The scheduler cancels only whole jobs, so the last

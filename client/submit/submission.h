@@ -28,6 +28,7 @@ struct gw_submission {
     struct gw_submission_after after;
     GW_ARRAY(uint64_t) scattered; /* scattered values that hold large arguments */
     bool sent;                    /* a chunk has left, so the scheduler knows the job */
+    bool left;                    /* all chunks have left, and no answer is awaited */
     bool plain; /* one call that the scheduler refuses only if it would refuse every such call */
 };
 
@@ -86,6 +87,10 @@ int gw_submission_part(struct gw_submission *submission, struct gw_error *error)
 int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_row *row,
                       struct gw_error *error);
 int gw_submission_finish(struct gw_submission *submission, struct gw_error *error);
+/* The two halves of gw_submission_finish: the rest is sent, and the answer is awaited. Between them
+ * other submissions can be sent over the same client. */
+int gw_submission_send(struct gw_submission *submission, struct gw_error *error);
+int gw_submission_wait(struct gw_submission *submission, struct gw_error *error);
 void gw_submission_close(struct gw_submission *submission);
 
 #endif

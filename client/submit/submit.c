@@ -107,6 +107,20 @@ static bool is_plain(const struct gw_graph_rows *rows, const struct gw_submit_op
            memcmp(&spec->options, &none, sizeof none) == 0;
 }
 
+/* Sends a whole job and does not wait for the answer. */
+static int send_job(struct gw_submission *submission, struct gw_client *client,
+                    const struct gw_graph_rows *rows, const struct gw_submit_options *options,
+                    const struct gw_targets *targets, struct gw_error *error)
+{
+    int rc = open_job(submission, client, rows, options, targets, error);
+    submission->plain = is_plain(rows, options, targets);
+    if (rc == 0)
+        rc = send_specs(submission, rows, error);
+    if (rc == 0)
+        rc = send_rows(submission, rows, targets, 0, error);
+    return rc < 0 ? rc : gw_submission_send(submission, error);
+}
+
 static int submit_rows(struct gw_client *client, const struct gw_graph_rows *rows,
                        const struct gw_submit_options *options, const struct gw_targets *targets,
                        struct gw_future_group **group, struct gw_error *error)
@@ -118,15 +132,10 @@ static int submit_rows(struct gw_client *client, const struct gw_graph_rows *row
         return gw_inline_submit(client, rows, targets->rows, targets->count, group, error);
 
     struct gw_submission submission;
-    rc = open_job(&submission, client, rows, options, targets, error);
+    rc = send_job(&submission, client, rows, options, targets, error);
     *group = submission.group;
-    submission.plain = is_plain(rows, options, targets);
     if (rc == 0)
-        rc = send_specs(&submission, rows, error);
-    if (rc == 0)
-        rc = send_rows(&submission, rows, targets, 0, error);
-    if (rc == 0)
-        rc = gw_submission_finish(&submission, error);
+        rc = gw_submission_wait(&submission, error);
     gw_submission_close(&submission);
     return rc;
 }
@@ -230,6 +239,92 @@ int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
     gw_targets_deinit(&targets);
     return rc;
 }
+
+/* -- Several jobs --- */
+
+/* A job of gw_client_submit_jobs whose answer has not come. */
+struct sent_job {
+    struct gw_submit_options options;
+    struct gw_submission submission;
+    struct gw_targets targets;
+};
+
+static int seal_job(const struct gw_submit_job *job, struct sent_job *sent,
+                    struct gw_graph_rows *rows, struct gw_error *error)
+{
+    int rc =
+        job->options ? GW_OPTIONS_READ(&sent->options, job->options, gw_submit_options, error) : 0;
+    if (rc == 0)
+        rc = gw_graph_rows_seal(job->graph, rows, error);
+    if (rc == 0 && rows->count == 0)
+        rc = gw_error_set(error, GW_EINVAL, "the graph has no task");
+    return rc < 0 ? rc : gw_targets_init(&sent->targets, rows, &job->node, 1, error);
+}
+
+/* Sends a job. *open becomes true if the submission is to be awaited and closed. */
+static int begin_job(struct gw_client *client, const struct gw_submit_job *job,
+                     struct sent_job *sent, bool *open, struct gw_error *error)
+{
+    struct gw_graph_rows rows;
+    int rc = seal_job(job, sent, &rows, error);
+    if (rc == 0)
+        rc = gw_submission_prepare(client, rows.specs, rows.spec_count, error);
+    *open = rc == 0;
+    return rc < 0 ? rc
+                  : send_job(&sent->submission, client, &rows, job->options ? &sent->options : NULL,
+                             &sent->targets, error);
+}
+
+static void await_job(struct gw_submit_job *job, struct sent_job *sent)
+{
+    struct gw_future_group *group = sent->submission.group;
+    if (gw_submission_wait(&sent->submission, &job->error) == 0)
+        job->future = &group->futures[0];
+    gw_submission_close(&sent->submission);
+    gw_targets_deinit(&sent->targets);
+}
+
+static int send_and_await(struct gw_client *client, struct gw_submit_job *jobs, size_t count)
+{
+    size_t begun = 0;
+    bool failed = false;
+    struct sent_job *sent = calloc(count, sizeof *sent);
+    if (!sent)
+        return GW_ENOMEM;
+    for (; begun < count && !failed; begun += !failed) {
+        bool open = false;
+        failed = begin_job(client, &jobs[begun], &sent[begun], &open, &jobs[begun].error) < 0;
+        if (failed && open)
+            gw_submission_close(&sent[begun].submission);
+        if (failed)
+            gw_targets_deinit(&sent[begun].targets);
+    }
+    for (size_t i = 0; i < begun; i++)
+        await_job(&jobs[i], &sent[i]);
+    free(sent);
+    return 0;
+}
+
+int gw_client_submit_jobs(struct gw_client *client, struct gw_submit_job *jobs, size_t count,
+                          struct gw_error *error)
+{
+    int rc = 0;
+    for (size_t i = 0; i < count; i++) {
+        jobs[i].future = NULL;
+        jobs[i].error = (struct gw_error){0};
+    }
+    for (size_t i = 0; i < count && client->inlined && rc == 0; i++)
+        rc = gw_client_submit_many(client, jobs[i].graph, jobs[i].options, &jobs[i].node, 1,
+                                   &jobs[i].future, &jobs[i].error);
+    if (!client->inlined && count > 0 && send_and_await(client, jobs, count) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].error.code < 0)
+            return gw_error_set(error, jobs[i].error.code, "%s", jobs[i].error.text);
+    return 0;
+}
+
+/* -- Single calls --- */
 
 int gw_submit_one(struct gw_client *client, const struct gw_graph_rows *rows, bool target,
                   struct gw_future_group **group, struct gw_error *error)

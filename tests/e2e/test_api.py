@@ -46,6 +46,9 @@ class Jobs(e2e.Case):
     def test_job_wait_by_number_returns_the_exit_code(self):
         self.subject("wait")
 
+    def test_refused_job_does_not_hold_back_the_jobs_submitted_with_it(self):
+        self.subject("several")
+
     def test_job_retry_by_number_reruns_failed_tasks(self):
         self.subject("retry")
 

@@ -89,6 +89,18 @@ class Functions(e2e.Case):
         self.sweep("result", "results", 2)
         self.assertIn("GW_ELOST: the result of job", self.sweep("result", "results", 2))
 
+    def test_refused_start_in_a_batch_is_made_up_for_when_the_sweep_continues(self):
+        """The cluster refuses trial 2, and accepts trial 3 of the same batch."""
+        self.up("--slots", "3")
+        refused = self.sweep("refused", "r", 8)
+        self.assertIn("GW_ENOENT", refused)
+        self.assertIn("\n3 ", refused)
+        self.write("accept", "")
+        trials, _ = trials_of(self.sweep("refused", "r", 8))
+        self.assertEqual([state for state, _, _ in trials.values()], ["done"] * 8)
+        self.assertEqual([x for _, _, x in trials.values()],
+                         [x for _, _, x in trials_of(self.sweep("metric", "m", 8))[0].values()])
+
     def test_pure_task_that_trials_share_runs_once(self):
         said = self.sweep("shared", "attached", 12)
         self.assertEqual(len(trials_of(said)[0]), 12)

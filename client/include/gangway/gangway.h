@@ -196,6 +196,22 @@ GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *grap
                                  const struct gw_submit_options *options, const gw_node *nodes,
                                  size_t count, struct gw_future **futures, struct gw_error *error);
 
+/* gw_client_submit_jobs submits `count` graphs, each as a job of its own, in this order, and waits
+ * once for all answers. Use it for many detached jobs: the scheduler answers each one after it has
+ * written it to disk, and writes many at once. It returns 0 or the first error of a job. A job that
+ * the scheduler refuses does not hold back the jobs behind it. The caller releases the futures.
+ * Errors: as gw_client_submit_many. */
+struct gw_submit_job {
+    struct gw_graph *graph;                  /* borrowed */
+    const struct gw_submit_options *options; /* borrowed; NULL: defaults */
+    gw_node node;                            /* the node whose future is returned */
+    struct gw_future *future;                /* result; NULL: the job was not accepted */
+    struct gw_error error;                   /* result: why; code 0: accepted, or not sent because
+                                                an earlier job could not be sent */
+};
+GW_API int gw_client_submit_jobs(struct gw_client *client, struct gw_submit_job *jobs, size_t count,
+                                 struct gw_error *error);
+
 /* struct gw_shipping says how much of the files of a submission's tasks (gw_task_options.files)
  * the client has sent to the cluster. */
 struct gw_shipping {

@@ -71,10 +71,12 @@ struct gw_sweep_options {
     bool attached;      /* true: the trials end with the client, and nothing can be continued. Set
                            it for private clusters */
     uint32_t parallel;  /* trials that run or wait for a slot at the same time; 0: as many as fill
-                           the cluster twice, so that no slot waits for the next trial; or 32
-                           times, if trials have different sizes and no decision depends on earlier
-                           trials, so that small ones fill the gaps beside large ones. At most
-                           10,000 do so in any case; a sweep may have any number of trials */
+                           the cluster twice, so that no slot waits for the next trial. If no
+                           decision depends on earlier trials, more wait: of trials with different
+                           sizes as many as fill the cluster 32 times, so that small ones fill the
+                           gaps beside large ones; of short trials as many as end in 20 ms, the time
+                           of a start on a slow disk. At most 10,000 do so in any case; a sweep may
+                           have any number of trials */
     const struct gw_function *function;    /* it gets one argument, the dict of params */
     const struct gw_task_options *options; /* of each trial; borrowed; NULL: defaults */
 

@@ -26,8 +26,6 @@ enum {
     CLUSTER_MS = 1000, /* between two looks at the size of the cluster and at stop requests */
     LOCK_MS = 3000,
     CANCEL_WAIT_S = 330, /* for the ends of cancelled trials */
-    FILLS = 2,           /* as many trials are live as fill the cluster so many times */
-    FILLS_MIXED = 32,    /* the same if small trials can fill the gaps between large ones */
 };
 
 /* -- New and free --- */
@@ -117,6 +115,7 @@ void gw_sweep_free(struct gw_sweep *sweep)
         return;
     gw_sweep_state_deinit(&sweep->state);
     gw_search_free(sweep->spare);
+    gw_sweep_start_deinit(sweep);
     gw_sweep_feed_close(sweep->feed);
     free((void *)(uintptr_t)sweep->options.name);
     free((void *)(uintptr_t)sweep->options.metric);
@@ -161,148 +160,6 @@ int gw_sweep_best(const struct gw_sweep *sweep, const struct gw_sweep_trial **tr
     return rc;
 }
 
-/* -- Starting trials --- */
-
-/* Counts what a live trial uses, and keeps its future. */
-static void put_job(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
-                    struct gw_future *future, const struct gw_sweep_task *task)
-{
-    sweep->futures.items[sweep->futures.count++] = future;
-    trial->future = future;
-    if (sweep->futures.count == 1) {
-        sweep->first_slots = task->slots;
-        sweep->first_gpus = task->gpus;
-    }
-    sweep->mixed |= task->slots != sweep->first_slots || task->gpus != sweep->first_gpus;
-    trial->slots = task->slots;
-    trial->gpus = task->gpus;
-    sweep->used_slots += task->slots;
-    sweep->used_gpus += task->gpus;
-}
-
-static void drop_job(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial)
-{
-    sweep->used_slots -= trial->slots;
-    sweep->used_gpus -= trial->gpus;
-    trial->slots = trial->gpus = 0;
-    trial->future = NULL;
-}
-
-/* Adds a trial of a function to a graph. */
-static int make_call(struct gw_sweep *sweep, const struct gw_trial *trial, struct gw_graph *graph,
-                     struct gw_sweep_task *task, struct gw_error *error)
-{
-    struct gw_task_options options = GW_INIT(gw_task_options);
-    int rc = GW_OPTIONS_READ(&options, sweep->options.options, gw_task_options, error);
-    if (rc < 0)
-        return rc;
-    options.annotations = task->annotations;
-    options.until_step = task->until_step ? task->until_step : options.until_step;
-    struct gw_value *params = gw_value_ref(trial->params);
-    const uint32_t ranks = options.ranks ? options.ranks : 1;
-    task->slots = ranks * (options.slots ? options.slots : 1);
-    task->gpus = options.gpu.count > 0 ? ranks * (uint32_t)options.gpu.count : 0;
-    task->node = gw_graph_call(graph, sweep->options.function, &options, &params, 1);
-    return 0;
-}
-
-static int submit(struct gw_sweep *sweep, const struct gw_sweep_task *task, struct gw_graph *graph,
-                  uint32_t start, struct gw_future **future, struct gw_error *error)
-{
-    char key[GW_SWEEP_NAME_MAX + 32];
-    (void)snprintf(key, sizeof key, "sweep/%s/%" PRIu32, sweep->options.name, start);
-    const struct gw_submit_options options =
-        GW_INIT(gw_submit_options, .name = task->name ? task->name : sweep->options.name,
-                .detached = !sweep->options.attached, .key = sweep->options.attached ? NULL : key);
-    if (gw_array_reserve(&sweep->futures, 1) < 0)
-        return gw_error_set(error, GW_ENOMEM, "out of memory");
-    return gw_client_submit_many(sweep->client, graph, &options, &task->node, 1, future, error);
-}
-
-/* Submits the pending trial. */
-static int submit_pending(struct gw_sweep *sweep, struct gw_error *error)
-{
-    struct gw_sweep_state_trial *trial = sweep->pending;
-    const uint32_t start = sweep->state.starts - 1;
-    const char *definition = sweep->options.definition;
-    char annotations[GW_TRIAL_RECORD_BYTES];
-    struct gw_sweep_task task = {
-        .annotations = annotations, .until_step = trial->until, .starts = true};
-    struct gw_graph *graph = gw_graph_new();
-    struct gw_future *future = NULL;
-    char *params = gw_trial_record_params(trial->shown.trial->params);
-    if (definition && sweep->stored && strcmp(definition, sweep->stored) == 0)
-        definition = NULL;
-    const struct gw_trial_record record = {.start = start,
-                                           .trial = trial->shown.trial->number,
-                                           .seen = sweep->pending_seen,
-                                           .params = params,
-                                           .definition = definition};
-    int rc = params ? gw_trial_record_write(&record, sweep->options.name, annotations, error)
-                    : gw_error_set(error, GW_ENOMEM, "out of memory");
-    if (rc == 0 && sweep->options.make)
-        rc = sweep->options.make(trial->shown.trial, graph, &task, sweep->options.arg, error);
-    else if (rc == 0)
-        rc = make_call(sweep, trial->shown.trial, graph, &task, error);
-    if (rc == 0)
-        rc = submit(sweep, &task, graph, start, &future, error);
-    gw_graph_free(graph);
-    free(params);
-    if (rc < 0)
-        return rc;
-    sweep->pending = NULL;
-    if (definition) {
-        free(sweep->stored);
-        sweep->stored = strdup(definition);
-    }
-    put_job(sweep, trial, future, &task);
-    size_t index;
-    rc = gw_sweep_state_started(&sweep->state, trial, gw_future_job(future), gw_clock_wall_ns());
-    if (rc == 0)
-        rc = gw_completions_add(sweep->completions, future, &index);
-    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
-}
-
-static bool has_room(const struct gw_sweep *sweep)
-{
-    const size_t live = sweep->state.live.count;
-    if (live >= GW_SWEEP_EVENTS_JOBS_MAX) /* so that their events come in order */
-        return false;
-    if (sweep->options.parallel)
-        return live < sweep->options.parallel;
-    const uint64_t fills = sweep->mixed && !sweep->learns ? FILLS_MIXED : FILLS;
-    return live == 0 || (sweep->used_slots < fills * sweep->slots &&
-                         (sweep->used_gpus == 0 || sweep->used_gpus < fills * sweep->gpus));
-}
-
-static uint64_t elapsed_ns(const struct gw_sweep *sweep)
-{
-    return sweep->began_wall_ns ? gw_clock_wall_ns() - sweep->began_wall_ns : 0;
-}
-
-/* Starts trials while there is room. *over becomes true when the search starts no more. */
-static int start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *error)
-{
-    while (sweep->pending || has_room(sweep)) {
-        if (!sweep->pending) {
-            if (!sweep->began_wall_ns)
-                sweep->began_wall_ns = gw_clock_wall_ns();
-            const int rc =
-                gw_sweep_state_start(&sweep->state, elapsed_ns(sweep), &sweep->pending, error);
-            *over = rc == GW_ENOENT;
-            if (rc == GW_EAGAIN || *over)
-                return 0;
-            if (rc < 0)
-                return rc;
-            sweep->pending_seen = sweep->state.seen;
-        }
-        const int rc = submit_pending(sweep, error);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
-}
-
 /* -- Events --- */
 
 static double result_of(struct gw_future *future)
@@ -324,7 +181,7 @@ static int handle_event(void *arg, const struct gw_sweep_event *event, struct gw
         struct gw_sweep_state_trial *trial = sweep->state.trials.items[number];
         if (!sweep->options.metric && strcmp(event->end, "done") == 0)
             copy.value = result_of(trial->future);
-        drop_job(sweep, trial);
+        gw_sweep_start_drop(sweep, trial);
         sweep->ended++;
     }
     gw_sweep_feed_event(sweep, sweep->feed, &copy);
@@ -401,10 +258,7 @@ static void cancel_live(struct gw_sweep *sweep)
     GW_ARRAY_EACH (&sweep->state.live, trial)
         if ((*trial)->shown.job)
             (void)gw_job_cancel(sweep->client, (*trial)->shown.job, false, NULL);
-    if (sweep->pending) { /* it was never submitted, so it has no end */
-        gw_sweep_state_withdraw(&sweep->state, sweep->pending);
-        sweep->pending = NULL;
-    }
+    gw_sweep_start_withdraw(sweep);
 }
 
 static int run(struct gw_sweep *sweep, struct gw_error *error)
@@ -430,11 +284,11 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
                     : "",
                 sweep->options.metric && sweep->options.make ? sweep->options.metric : "");
         const uint32_t starts = sweep->state.starts;
-        if (!cut && gw_search_is_cut(sweep->state.search, elapsed_ns(sweep), 0)) {
+        if (!cut && gw_search_is_cut(sweep->state.search, gw_sweep_start_elapsed_ns(sweep), 0)) {
             cancel_live(sweep);
             over = cut = true;
         }
-        rc = cut ? 0 : start_trials(sweep, &over, error);
+        rc = cut ? 0 : gw_sweep_start_trials(sweep, &over, error);
         if (rc < 0)
             return rc;
         changed |= starts != sweep->state.starts;
@@ -457,32 +311,6 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
 
 /* -- Begin and end --- */
 
-/* Watches a live trial that an earlier run or client has started. */
-static int watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial, struct gw_error *error)
-{
-    struct gw_sweep_task task = {.annotations = "", .until_step = trial->until};
-    struct gw_graph *graph = gw_graph_new();
-    struct gw_future *future = NULL;
-    size_t index;
-    int rc = sweep->options.make
-                 ? sweep->options.make(trial->shown.trial, graph, &task, sweep->options.arg, error)
-                 : make_call(sweep, trial->shown.trial, graph, &task, error);
-    gw_graph_free(graph);
-    if (rc == 0 && gw_array_reserve(&sweep->futures, 1) < 0)
-        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
-    if (rc == 0)
-        rc = gw_client_task(sweep->client, trial->shown.job, 0, &future, error);
-    if (rc == GW_ENOENT) /* it has ended, and its end will be among the events */
-        return 0;
-    if (rc < 0)
-        return rc;
-    put_job(sweep, trial, future, &task);
-    if (gw_sweep_state_cancels(trial))
-        (void)gw_job_cancel(sweep->client, trial->shown.job, false, NULL);
-    rc = gw_completions_add(sweep->completions, future, &index);
-    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
-}
-
 /* Makes the state again. Trials that were cancelled when the sweep was stopped start again, unless
  * a limit has ended the sweep. */
 static int load(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
@@ -492,7 +320,8 @@ static int load(struct gw_sweep *sweep, struct gw_client *client, struct gw_erro
     struct gw_sweep_state_trial **trial;
     GW_ARRAY_EACH (&sweep->state.trials, trial)
         cancelled += (*trial)->cancelled;
-    if (rc < 0 || gw_search_is_cut(sweep->state.search, elapsed_ns(sweep), cancelled))
+    if (rc < 0 ||
+        gw_search_is_cut(sweep->state.search, gw_sweep_start_elapsed_ns(sweep), cancelled))
         return rc;
     if (gw_sweep_count(sweep))
         gw_log_plain(GW_LOG_INFO,
@@ -509,6 +338,7 @@ static int begin(struct gw_sweep *sweep, struct gw_client *client, struct gw_err
     int rc = gw_completions_new(NULL, 0, &sweep->completions);
     sweep->client = client;
     sweep->asked_ns = sweep->returned = sweep->ended = 0;
+    sweep->interval_ns = sweep->interval_ended = sweep->interval_ends = 0;
     if (rc < 0)
         return gw_error_set(error, rc, "out of memory");
     if (sweep->spare && sweep->options.attached) {
@@ -521,8 +351,8 @@ static int begin(struct gw_sweep *sweep, struct gw_client *client, struct gw_err
     if (rc == 0)
         rc = look_at_cluster(sweep, error);
     GW_ARRAY_EACH (&sweep->state.live, trial)
-        if (rc == 0 && *trial != sweep->pending)
-            rc = watch(sweep, *trial, error);
+        if (rc == 0 && (*trial)->shown.job)
+            rc = gw_sweep_start_watch(sweep, *trial, error);
     return rc;
 }
 
@@ -535,7 +365,7 @@ static void end(struct gw_sweep *sweep)
         gw_future_release(*future);
     gw_array_deinit(&sweep->futures);
     GW_ARRAY_EACH (&sweep->state.live, trial)
-        drop_job(sweep, *trial);
+        gw_sweep_start_drop(sweep, *trial);
     sweep->completions = NULL;
     sweep->client = NULL;
 }

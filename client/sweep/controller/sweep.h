@@ -3,10 +3,21 @@
 #define GW_SWEEP_SWEEP_H
 
 #include "client/sweep/controller/sweep_state.h"
+#include "client/sweep/controller/trial_record.h"
 #include "client/sweep/mlflow/mlflow_functions.h"
 
 #include <gangway/gangway.h>
 #include <signal.h>
+
+/* A trial that was started, and whose submission was not answered. */
+struct gw_sweep_pending {
+    struct gw_sweep_state_trial *trial;
+    uint32_t start;           /* its number among the starts */
+    uint32_t batch;           /* number of the first start that was submitted with it */
+    uint64_t seen;            /* the events that were handled before the start */
+    bool sent;                /* the connection was lost: the cluster may have the job */
+    struct gw_sweep_job *job; /* owned; NULL: not made yet */
+};
 
 struct gw_sweep {
     struct gw_sweep_options options; /* its texts are owned; options.options is borrowed */
@@ -22,20 +33,47 @@ struct gw_sweep {
     struct gw_mlflow *feed; /* NULL: no MLflow server is told */
     uint32_t fed;           /* the feed knows the ends of all trials before this number */
 
+    GW_ARRAY(struct gw_sweep_pending) pending;
+
     /* The following are valid while it runs. */
     struct gw_client *client;
     struct gw_completions *completions;
     GW_ARRAY(struct gw_future *) futures; /* of all trials that this run has started or found */
-    /* A trial that was started but whose submission was not answered, and its record. */
-    struct gw_sweep_state_trial *pending;
-    uint64_t pending_seen;
-    uint64_t slots, gpus;             /* of the cluster */
-    uint64_t used_slots, used_gpus;   /* of the live trials */
-    uint32_t first_slots, first_gpus; /* of the first trial that was submitted */
-    bool mixed;                       /* others have other sizes */
-    uint64_t asked_ns;                /* when slots and stop requests were last asked for */
-    uint64_t returned, ended;         /* futures that have ended, and ends that were handled */
+    uint64_t slots, gpus;                 /* of the cluster */
+    uint64_t used_slots, used_gpus;       /* of the live trials */
+    bool sized;                           /* first_slots and first_gpus are known */
+    uint32_t first_slots, first_gpus;     /* of the first trial that was submitted */
+    bool mixed;                           /* others have other sizes */
+    uint64_t asked_ns;                    /* when slots and stop requests were last asked for */
+    uint64_t returned, ended;             /* futures that have ended, and ends that were handled */
+    uint64_t interval_ns;                 /* when the present interval began in which ends count */
+    uint64_t interval_ended;              /* `ended` at that time */
+    uint64_t interval_ends;               /* ends in the interval before */
 };
+
+/* -- Starts of trials (sweep_start.c) --- */
+
+/* gw_sweep_start_trials starts trials while there is room. *over becomes true when the search
+ * starts no more. If it fails, those that were not submitted stay pending. */
+int gw_sweep_start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *error);
+
+/* gw_sweep_start_missing makes the latest start pending, which the cluster does not have, although
+ * it has a later one of the same batch, whose record is `later`. GW_ENOMEM. */
+int gw_sweep_start_missing(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
+                           const struct gw_trial_record *later);
+
+/* gw_sweep_start_watch watches a live trial that an earlier run or client has submitted.
+ * gw_sweep_start_drop forgets what a trial uses, and its future. */
+int gw_sweep_start_watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
+                         struct gw_error *error);
+void gw_sweep_start_drop(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial);
+
+/* gw_sweep_start_withdraw ends the pending trials. gw_sweep_start_deinit frees them. */
+void gw_sweep_start_withdraw(struct gw_sweep *sweep);
+void gw_sweep_start_deinit(struct gw_sweep *sweep);
+
+/* gw_sweep_start_elapsed_ns returns how long ago the first trial was submitted, or 0. */
+uint64_t gw_sweep_start_elapsed_ns(const struct gw_sweep *sweep);
 
 /* gw_sweep_load_jobs asks for the jobs of a sweep, the newest first: rows of the query "jobs". */
 int gw_sweep_load_jobs(struct gw_client *client, const char *name, struct gw_value **rows,

@@ -212,20 +212,38 @@ static int repeat_start(struct gw_sweep *sweep, const struct start *start, struc
     return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
 }
 
+/* Repeats the starts before start `next` that the cluster does not have: of the batch of `next`, it
+ * has accepted only some. */
+static int repeat_missing(struct gw_sweep *sweep, const struct start *next, struct gw_error *error)
+{
+    const struct gw_trial_record *record = &next->record;
+    struct gw_sweep_state_trial *trial = NULL;
+    int rc = 0;
+    if (sweep->state.starts < record->start && sweep->state.starts < record->batch)
+        return gw_error_set(error, GW_ELOST,
+                            "the cluster has forgotten start %" PRIu32
+                            " of sweep %s: use another name. Its history has the last jobs that "
+                            "have ended, see --history of `gangway up`",
+                            sweep->state.starts, sweep->options.name);
+    while (sweep->state.starts < record->start && rc == 0) {
+        rc = gw_sweep_state_start(&sweep->state, 0, &trial, error);
+        if (rc == GW_ENOENT || rc == GW_EAGAIN)
+            return differs(sweep, next->job, error);
+        if (rc == 0 && gw_sweep_start_missing(sweep, trial, record) < 0)
+            rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    return rc;
+}
+
 static int repeat(struct gw_sweep *sweep, const struct memory *memory, struct gw_error *error)
 {
     size_t at = 0;
     int rc = 0;
     for (size_t i = 0; i < memory->starts.count && rc == 0; i++) {
         const struct start *start = &memory->starts.items[i];
-        if (start->record.start != i)
-            return gw_error_set(
-                error, GW_ELOST,
-                "the cluster has forgotten start %zu of sweep %s: use another name. "
-                "Its history has the last jobs that have ended, see --history of "
-                "`gangway up`",
-                i, sweep->options.name);
         rc = repeat_events(sweep, memory, &at, start->record.seen, error);
+        if (rc == 0)
+            rc = repeat_missing(sweep, start, error);
         if (rc == 0)
             rc = repeat_start(sweep, start, error);
         if (rc == 0 && start->record.definition) {

@@ -42,8 +42,9 @@ int gw_trial_record_write(const struct gw_trial_record *record, const char *swee
 {
     struct gw_text to = {text, GW_TRIAL_RECORD_BYTES, 0};
     gw_text_say(&to,
-                "sweep=%s,trial=%" PRIu32 ",sweep.start=%" PRIu32 ",sweep.seen=%" PRIu64 ",params=",
-                sweep, record->trial, record->start, record->seen);
+                "sweep=%s,trial=%" PRIu32 ",sweep.start=%" PRIu32 ",sweep.batch=%" PRIu32
+                ",sweep.seen=%" PRIu64 ",params=",
+                sweep, record->trial, record->start, record->batch, record->seen);
     encode(&to, record->params);
     if (record->definition) {
         gw_text_say(&to, ",sweep.definition=");
@@ -77,15 +78,17 @@ static bool read_number(const struct gw_value *annotations, const char *name, ui
 
 int gw_trial_record_read(const struct gw_value *annotations, struct gw_trial_record *record)
 {
-    uint64_t start, trial, seen;
+    uint64_t start, batch, trial, seen;
     const char *params = find(annotations, "params");
     const char *definition = find(annotations, "sweep.definition");
     *record = (struct gw_trial_record){0};
     if (!params || !read_number(annotations, "sweep.start", UINT32_MAX - 1, &start) ||
+        !read_number(annotations, "sweep.batch", start, &batch) ||
         !read_number(annotations, "trial", UINT32_MAX - 1, &trial) ||
         !read_number(annotations, "sweep.seen", UINT64_MAX, &seen))
         return GW_EINVAL;
     *record = (struct gw_trial_record){.start = (uint32_t)start,
+                                       .batch = (uint32_t)batch,
                                        .trial = (uint32_t)trial,
                                        .seen = seen,
                                        .params = decode(params),

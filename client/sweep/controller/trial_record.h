@@ -8,6 +8,8 @@
 /* One start of a trial. */
 struct gw_trial_record {
     uint32_t start; /* 0, 1, 2 ... in the order in which the sweep started trials */
+    uint32_t batch; /* the first start that was submitted with this one: the cluster may lack starts
+                       from this number on, although it has this one */
     uint32_t trial;
     uint64_t seen;          /* events up to this number were handled before the start */
     const char *params;     /* gw_trial_record_params */

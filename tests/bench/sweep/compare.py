@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
 """Compares sweeps of trials that do nothing: trials a second of gw_sweep_run in a private cluster
-with 2 slots, of Optuna with 2 processes, and of Ray Tune, in turns. Then the share of the time in
-which 2 slots are busy with trials of 50 ms.
+with 2 slots, of the same in a cluster that keeps each trial on disk ("durable"), of Optuna with 2
+processes, and of Ray Tune, in turns. Then the share of the time in which 2 slots are busy with
+trials of 50 ms.
 
     tests/bench/sweep/compare.py                     minutes
     tests/bench/sweep/compare.py --rounds 1 --trials 200 --busy-trials 200
 
-Gangway's time includes the start of its cluster; Optuna's, of its processes; Ray's does not include
-the start of Ray. Optuna writes a journal that is on disk (fsync) after each trial. Gangway's
-private cluster has none, and Ray Tune saves its state now and then.
+The time of a private cluster includes its start; Optuna's, of its processes; Ray's does not
+include the start of Ray. Optuna writes a journal that is on disk (fsync) after each trial, as the
+durable trials are. A private cluster has none, and Ray Tune saves its state now and then.
 
-Ends with 1 if the median is less than 5 times Optuna's or 50 times Ray Tune's, or slots are busy
-for less than 97%. Needs Optuna and Ray: without ones that can be imported, a virtual environment in
-the cache folder gets them from PyPI."""
+Ends with 1 if a median of Gangway is less than 5 times Optuna's or 50 times Ray Tune's, or slots
+are busy for less than 97%. Needs Optuna and Ray: without ones that can be imported, a virtual
+environment in the cache folder gets them from PyPI."""
 import argparse
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "search"))
@@ -27,17 +29,31 @@ import compare as search  # noqa: E402
 OPTUNA_BAR, RAY_BAR, BUSY_BAR = 5, 50, .97
 
 
-def figures(*argv):
+def figures(*argv, env=None):
     ran = subprocess.run([str(word) for word in argv], stdout=subprocess.PIPE, text=True,
-                         stderr=subprocess.PIPE, timeout=900)
+                         stderr=subprocess.PIPE, timeout=900, env=env)
     if ran.returncode:
         sys.exit(f"{argv[0]} {argv[1]} ended with {ran.returncode}:\n{ran.stderr[-2000:]}")
     return ran.stdout
 
 
-def gangway(options, *words):
-    lines = figures(options.program, *words).splitlines()
+def gangway(options, *words, env=None):
+    lines = figures(options.program, *words, env=env).splitlines()
     return {name: float(figure) for name, figure in (line.split() for line in lines)}
+
+
+def durable(options):
+    """The same in a cluster of its own, which has a journal."""
+    command = os.path.join(os.path.dirname(options.program), "gangway")
+    with tempfile.TemporaryDirectory() as home:
+        env = {name: text for name, text in os.environ.items()
+               if name not in ("GANGWAY_ADDRESS", "XDG_RUNTIME_DIR", "XDG_STATE_HOME")}
+        env["HOME"] = home
+        figures(command, "up", "--slots", 2, env=env)
+        try:
+            return gangway(options, options.trials, 0, "random", "durable", env=env)
+        finally:
+            figures(command, "down", env=env)
 
 
 def peer(file, *words):
@@ -53,6 +69,7 @@ def compare(options):
                 gangway(options, options.trials, 0, method)["trials_per_second"])
             found.setdefault(("Optuna", method), []).append(
                 peer("peer_optuna.py", options.trials, method))
+        found.setdefault(("durable", "random"), []).append(durable(options)["trials_per_second"])
         found.setdefault(("Ray Tune", "random"), []).append(
             peer("peer_ray.py", options.ray_trials))
     return {name: statistics.median(figure) for name, figure in found.items()}
@@ -80,6 +97,7 @@ def main():
     print(f"2 slots, {options.busy_trials} trials of 50 ms: busy {busy:.1%}")
     return (any(rates["Gangway", method] < OPTUNA_BAR * rates["Optuna", method]
                 for method in ("random", "tpe")) or
+            rates["durable", "random"] < OPTUNA_BAR * rates["Optuna", "random"] or
             rates["Gangway", "random"] < RAY_BAR * rates["Ray Tune", "random"] or busy < BUSY_BAR)
 
 

@@ -253,6 +253,7 @@ static void a_record_is_read_as_it_was_written(void **state)
     (void)state;
     char text[GW_TRIAL_RECORD_BYTES], *at = text;
     const struct gw_trial_record written = {.start = 3,
+                                            .batch = 1,
                                             .trial = 2,
                                             .seen = 1ull << 60,
                                             .params = "opt=a,b% c lr=0.1",
@@ -270,6 +271,7 @@ static void a_record_is_read_as_it_was_written(void **state)
     struct gw_trial_record read;
     assert_int_equal(gw_trial_record_read(annotations, &read), 0);
     assert_int_equal(read.start, 3);
+    assert_int_equal(read.batch, 1);
     assert_int_equal(read.trial, 2);
     assert_true(read.seen == written.seen);
     assert_string_equal(read.params, written.params);
@@ -277,6 +279,8 @@ static void a_record_is_read_as_it_was_written(void **state)
     gw_trial_record_deinit(&read);
     assert_int_equal(gw_dict_set(annotations, "sweep.start", gw_str("-1")), 0);
     assert_int_equal(gw_trial_record_read(annotations, &read), GW_EINVAL);
+    assert_int_equal(gw_dict_set(annotations, "sweep.start", gw_str("0")), 0);
+    assert_int_equal(gw_trial_record_read(annotations, &read), GW_EINVAL); /* before its batch */
     gw_value_unref(annotations);
 }
 

@@ -220,6 +220,34 @@ static void subject_history(const char *path)
     gw_future_release(future);
 }
 
+/* The scheduler refuses one of several jobs that are submitted together. */
+static void subject_several(const char *path)
+{
+    enum { JOBS = 4, REFUSED = 1 };
+    const struct gw_submit_options detached = GW_INIT(gw_submit_options, .detached = true);
+    struct gw_submit_job jobs[JOBS];
+    uint64_t last = 0;
+    (void)path;
+    MUST(gw_client_submit_jobs(client, NULL, 0, &error));
+    for (int i = 0; i < JOBS; i++) {
+        jobs[i] = (struct gw_submit_job){.graph = gw_graph_new(), .options = &detached};
+        jobs[i].node = gw_call(jobs[i].graph, abort_once,
+                               GW_OPTIONS(.workers = i == REFUSED ? "nowhere" : NULL), gw_i64(i));
+    }
+    assert(gw_client_submit_jobs(client, jobs, JOBS, &error) == GW_ENOENT);
+    assert(strcmp(error.text, jobs[REFUSED].error.text) == 0 && strstr(error.text, "nowhere"));
+    for (int i = 0; i < JOBS; i++) {
+        assert(!jobs[i].future == (i == REFUSED));
+        if (i != REFUSED) {
+            assert(jobs[i].error.code == 0 && subject_i64(jobs[i].future, 0) == i);
+            assert(gw_future_job(jobs[i].future) > last); /* in the order of the array */
+            last = gw_future_job(jobs[i].future);
+        }
+        gw_future_release(jobs[i].future);
+        gw_graph_free(jobs[i].graph);
+    }
+}
+
 /* Goes through all tasks of a job; each index comes once, in order. */
 static void list_tasks(uint64_t job, const char *state, uint32_t first, uint32_t count)
 {
@@ -309,6 +337,7 @@ int main(int argc, char **argv)
         {"wait", subject_wait},       {"retry", subject_retry},       {"gang", subject_gang},
         {"gpu", subject_gpu},         {"shutdown", subject_shutdown}, {"crash", subject_crash},
         {"metrics", subject_metrics}, {"listing", subject_listing},   {"history", subject_history},
+        {"several", subject_several},
     };
     const struct subjects subjects = {.options = GW_CLIENT_OPTIONS(.must_exist = true),
                                       .client = &client,

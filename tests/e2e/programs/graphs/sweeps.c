@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/e2e/programs/check.h"
 
@@ -91,11 +92,28 @@ GW_TASK(measure_prepared);
 
 /* A trial that needs what a pure task prepares. */
 static int make_shared(const struct gw_trial *trial, struct gw_graph *graph,
-                       struct gw_sweep_task *task, void *arg, struct gw_error *error)
+                       struct gw_sweep_task *task, void *arg, struct gw_error *why)
 {
+    (void)arg;
+    (void)why;
     const gw_node prepared = gw_call(graph, prepare, GW_OPTIONS(.pure = true));
     task->node = gw_call(graph, measure_prepared, GW_OPTIONS(.annotations = task->annotations),
                          gw_result(prepared), gw_value_ref(trial->params));
+    task->slots = 1;
+    return 0;
+}
+
+/* The cluster refuses trial 2 until there is a file "accept". */
+static int make_refused(const struct gw_trial *trial, struct gw_graph *graph,
+                        struct gw_sweep_task *task, void *arg, struct gw_error *why)
+{
+    (void)arg;
+    (void)why;
+    const bool refused = trial->number == 2 && access("accept", F_OK) != 0;
+    task->node =
+        gw_call(graph, train,
+                GW_OPTIONS(.annotations = task->annotations, .workers = refused ? "nowhere" : NULL),
+                gw_value_ref(trial->params));
     task->slots = 1;
     return 0;
 }
@@ -105,9 +123,10 @@ static const struct kind {
     const struct gw_function *function;
     enum gw_search_pruner pruner;
     int (*make)(const struct gw_trial *trial, struct gw_graph *graph, struct gw_sweep_task *task,
-                void *arg, struct gw_error *error);
+                void *arg, struct gw_error *why);
 } kinds[] = {
     {.name = "shared", .make = make_shared},
+    {.name = "refused", .metric = "loss", .make = make_refused},
     {.name = "metric", .metric = "loss", .function = GW_FUNCTION(train)},
     {.name = "result", .function = GW_FUNCTION(measure)},
     {.name = "silent", .metric = "loss", .function = GW_FUNCTION(say_nothing)},

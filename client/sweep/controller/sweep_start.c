@@ -1,0 +1,354 @@
+/* Starts trials. The search names as many as there is room for, and these are submitted as one
+ * batch, because the scheduler writes each detached job to disk before it answers. */
+#include "client/sweep/controller/sweep.h"
+
+#include "client/sweep/controller/sweep_events.h"
+#include "client/sweep/controller/trial_record.h"
+#include "graph/base/clock.h"
+#include "graph/base/options_read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BATCH = 64,
+    FILLS = 2,        /* as many trials are live as fill the cluster so many times */
+    FILLS_MIXED = 32, /* the same if small trials can fill the gaps between large ones */
+    START_MS = 20, /* as many more are live as end in this time, because so long a start may take */
+};
+
+/* The job of a pending trial. */
+struct gw_sweep_job {
+    char annotations[GW_TRIAL_RECORD_BYTES];
+    char key[GW_SWEEP_NAME_MAX + 32];
+    struct gw_submit_options options;
+    struct gw_sweep_task task;
+    struct gw_graph *graph;
+    bool defines; /* it has the definition of the sweep */
+};
+
+static void free_job(struct gw_sweep_job *job)
+{
+    if (job)
+        gw_graph_free(job->graph);
+    free(job);
+}
+
+uint64_t gw_sweep_start_elapsed_ns(const struct gw_sweep *sweep)
+{
+    return sweep->began_wall_ns ? gw_clock_wall_ns() - sweep->began_wall_ns : 0;
+}
+
+/* -- What live trials use --- */
+
+static void count_task(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
+                       const struct gw_sweep_task *task)
+{
+    if (!sweep->sized) {
+        sweep->first_slots = task->slots;
+        sweep->first_gpus = task->gpus;
+        sweep->sized = true;
+    }
+    sweep->mixed |= task->slots != sweep->first_slots || task->gpus != sweep->first_gpus;
+    trial->slots = task->slots;
+    trial->gpus = task->gpus;
+    sweep->used_slots += task->slots;
+    sweep->used_gpus += task->gpus;
+}
+
+void gw_sweep_start_drop(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial)
+{
+    sweep->used_slots -= trial->slots;
+    sweep->used_gpus -= trial->gpus;
+    trial->slots = trial->gpus = 0;
+    trial->future = NULL;
+}
+
+/* Returns how many trials have ended in an interval of START_MS: the present one, or the one before
+ * if that was more. */
+static uint64_t recent_ends(struct gw_sweep *sweep)
+{
+    const uint64_t now_ns = gw_clock_now_ns(), passed_ns = now_ns - sweep->interval_ns;
+    const uint64_t ends = sweep->ended - sweep->interval_ended;
+    if (passed_ns >= START_MS * GW_NS_PER_MS) {
+        sweep->interval_ends = ends * START_MS * GW_NS_PER_MS / passed_ns;
+        sweep->interval_ended = sweep->ended;
+        sweep->interval_ns = now_ns;
+        return sweep->interval_ends;
+    }
+    return ends > sweep->interval_ends ? ends : sweep->interval_ends;
+}
+
+static bool has_room(struct gw_sweep *sweep)
+{
+    const size_t live = sweep->state.live.count;
+    if (live >= GW_SWEEP_EVENTS_JOBS_MAX) /* so that their events come in order */
+        return false;
+    if (sweep->options.parallel)
+        return live < sweep->options.parallel;
+    const uint64_t fills = sweep->mixed && !sweep->learns ? FILLS_MIXED : FILLS;
+    return live == 0 ||
+           (sweep->used_slots < fills * sweep->slots &&
+            (sweep->used_gpus == 0 || sweep->used_gpus < fills * sweep->gpus)) ||
+           (!sweep->learns && live < recent_ends(sweep));
+}
+
+/* -- The job of a trial --- */
+
+/* Adds a trial of a function to a graph. */
+static int make_call(struct gw_sweep *sweep, const struct gw_trial *trial, struct gw_graph *graph,
+                     struct gw_sweep_task *task, struct gw_error *error)
+{
+    struct gw_task_options options = GW_INIT(gw_task_options);
+    int rc = GW_OPTIONS_READ(&options, sweep->options.options, gw_task_options, error);
+    if (rc < 0)
+        return rc;
+    options.annotations = task->annotations;
+    options.until_step = task->until_step ? task->until_step : options.until_step;
+    struct gw_value *params = gw_value_ref(trial->params);
+    const uint32_t ranks = options.ranks ? options.ranks : 1;
+    task->slots = ranks * (options.slots ? options.slots : 1);
+    task->gpus = options.gpu.count > 0 ? ranks * (uint32_t)options.gpu.count : 0;
+    task->node = gw_graph_call(graph, sweep->options.function, &options, &params, 1);
+    return 0;
+}
+
+static int make_task(struct gw_sweep *sweep, const struct gw_trial *trial, struct gw_graph *graph,
+                     struct gw_sweep_task *task, struct gw_error *error)
+{
+    return sweep->options.make ? sweep->options.make(trial, graph, task, sweep->options.arg, error)
+                               : make_call(sweep, trial, graph, task, error);
+}
+
+static int write_record(const struct gw_sweep *sweep, const struct gw_sweep_pending *pending,
+                        struct gw_sweep_job *job, struct gw_error *error)
+{
+    const char *definition = sweep->options.definition;
+    const struct gw_trial *trial = pending->trial->shown.trial;
+    char *params = gw_trial_record_params(trial->params);
+    if (!params)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    job->defines = definition && (!sweep->stored || strcmp(definition, sweep->stored) != 0);
+    const struct gw_trial_record record = {.start = pending->start,
+                                           .batch = pending->batch,
+                                           .trial = trial->number,
+                                           .seen = pending->seen,
+                                           .params = params,
+                                           .definition = job->defines ? definition : NULL};
+    const int rc = gw_trial_record_write(&record, sweep->options.name, job->annotations, error);
+    free(params);
+    return rc;
+}
+
+/* Makes the job of a pending trial. */
+static int make_job(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
+                    struct gw_error *error)
+{
+    struct gw_sweep_job *job = calloc(1, sizeof *job);
+    if (!job || !(job->graph = gw_graph_new())) {
+        free_job(job);
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    job->task = (struct gw_sweep_task){
+        .annotations = job->annotations, .until_step = pending->trial->until, .starts = true};
+    int rc = write_record(sweep, pending, job, error);
+    if (rc == 0)
+        rc = make_task(sweep, pending->trial->shown.trial, job->graph, &job->task, error);
+    if (rc < 0) {
+        free_job(job);
+        return rc;
+    }
+    (void)snprintf(job->key, sizeof job->key, "sweep/%s/%" PRIu32, sweep->options.name,
+                   pending->start);
+    job->options = (struct gw_submit_options)GW_INIT(
+        gw_submit_options, .name = job->task.name ? job->task.name : sweep->options.name,
+        .detached = !sweep->options.attached, .key = sweep->options.attached ? NULL : job->key);
+    pending->job = job;
+    return 0;
+}
+
+/* -- Pending trials --- */
+
+int gw_sweep_start_missing(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
+                           const struct gw_trial_record *later)
+{
+    return gw_array_push(&sweep->pending,
+                         ((struct gw_sweep_pending){.trial = trial,
+                                                    .start = sweep->state.starts - 1,
+                                                    .batch = later->batch,
+                                                    .seen = later->seen}));
+}
+
+void gw_sweep_start_withdraw(struct gw_sweep *sweep)
+{
+    struct gw_sweep_pending *pending;
+    GW_ARRAY_EACH (&sweep->pending, pending) {
+        gw_sweep_start_drop(sweep, pending->trial);
+        gw_sweep_state_withdraw(&sweep->state, pending->trial);
+        free_job(pending->job);
+    }
+    gw_array_clear(&sweep->pending);
+}
+
+void gw_sweep_start_deinit(struct gw_sweep *sweep)
+{
+    struct gw_sweep_pending *pending;
+    GW_ARRAY_EACH (&sweep->pending, pending)
+        free_job(pending->job);
+    gw_array_deinit(&sweep->pending);
+}
+
+/* Makes a batch of pending trials. `more` becomes false if there is no room for others, or the
+ * search names no others now. */
+static int fill_batch(struct gw_sweep *sweep, bool *over, bool *more, struct gw_error *error)
+{
+    /* The first job has the definition of the sweep, and is to be there if any other one is. */
+    const size_t most = sweep->state.starts == 0 ? 1 : BATCH;
+    const uint32_t batch = sweep->state.starts;
+    struct gw_sweep_state_trial *trial = NULL;
+    while (sweep->pending.count < most && (*more = has_room(sweep))) {
+        if (!sweep->began_wall_ns)
+            sweep->began_wall_ns = gw_clock_wall_ns();
+        if (gw_array_reserve(&sweep->pending, 1) < 0)
+            return gw_error_set(error, GW_ENOMEM, "out of memory");
+        int rc =
+            gw_sweep_state_start(&sweep->state, gw_sweep_start_elapsed_ns(sweep), &trial, error);
+        *over = rc == GW_ENOENT;
+        *more = rc == 0;
+        if (rc == GW_EAGAIN || *over)
+            return 0;
+        if (rc < 0)
+            return rc;
+        struct gw_sweep_pending *pending = &sweep->pending.items[sweep->pending.count++];
+        *pending = (struct gw_sweep_pending){.trial = trial,
+                                             .start = sweep->state.starts - 1,
+                                             .batch = batch,
+                                             .seen = sweep->state.seen};
+        rc = make_job(sweep, pending, error);
+        if (rc < 0)
+            return rc;
+        count_task(sweep, trial, &pending->job->task);
+    }
+    return 0;
+}
+
+/* Keeps and watches the future of a live trial; NULL: it has ended. */
+static int follow(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
+                  struct gw_future *future, struct gw_error *error)
+{
+    size_t index;
+    trial->future = future;
+    if (!future)
+        return 0;
+    sweep->futures.items[sweep->futures.count++] = future;
+    const int rc = gw_completions_add(sweep->completions, future, &index);
+    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
+}
+
+/* Finds the future of a job that was submitted earlier. */
+static int find_future(struct gw_sweep *sweep, uint64_t job, struct gw_future **future,
+                       struct gw_error *error)
+{
+    *future = NULL;
+    if (gw_array_reserve(&sweep->futures, 1) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    const int rc = gw_client_task(sweep->client, job, 0, future, error);
+    return rc == GW_ENOENT ? 0 : rc; /* it has ended, and its end will be among the events */
+}
+
+/* A pending trial was accepted. */
+static int accept(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
+                  struct gw_future *future, struct gw_error *error)
+{
+    const uint64_t number = gw_future_job(future);
+    if (pending->job->defines) {
+        free(sweep->stored);
+        sweep->stored = strdup(sweep->options.definition);
+    }
+    int rc = gw_sweep_state_started(&sweep->state, pending->trial, number, gw_clock_wall_ns());
+    if (rc < 0)
+        (void)gw_error_set(error, rc, "out of memory");
+    if (pending->sent) { /* maybe before: then this future is of no job */
+        gw_future_release(future);
+        future = NULL;
+        rc = rc < 0 ? rc : find_future(sweep, number, &future, error);
+    }
+    const int followed = follow(sweep, pending->trial, future, rc == 0 ? error : NULL);
+    return rc < 0 ? rc : followed;
+}
+
+static int submit_batch(struct gw_sweep *sweep, struct gw_error *error)
+{
+    struct gw_submit_job jobs[BATCH];
+    struct gw_error other;
+    size_t count = sweep->pending.count, left = 0;
+    count = count < BATCH ? count : BATCH;
+    if (gw_array_reserve(&sweep->futures, count) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_sweep_job *job = sweep->pending.items[i].job;
+        jobs[i] = (struct gw_submit_job){
+            .graph = job->graph, .options = &job->options, .node = job->task.node};
+    }
+    int rc = gw_client_submit_jobs(sweep->client, jobs, count, error);
+    for (size_t i = 0; i < sweep->pending.count; i++) {
+        struct gw_sweep_pending *pending = &sweep->pending.items[i];
+        if (i >= count || !jobs[i].future) {
+            pending->sent |= i < count;
+            sweep->pending.items[left++] = *pending;
+            continue;
+        }
+        const int accepted = accept(sweep, pending, jobs[i].future, rc == 0 ? error : &other);
+        rc = rc < 0 ? rc : accepted;
+        free_job(pending->job);
+    }
+    sweep->pending.count = left;
+    return rc;
+}
+
+/* Makes the jobs of trials that are pending from an earlier run. */
+static int make_pending_jobs(struct gw_sweep *sweep, struct gw_error *error)
+{
+    struct gw_sweep_pending *pending;
+    int rc = 0;
+    GW_ARRAY_EACH (&sweep->pending, pending) {
+        if (rc == 0 && !pending->job)
+            rc = make_job(sweep, pending, error);
+        if (rc == 0 && !pending->trial->slots && !pending->trial->gpus)
+            count_task(sweep, pending->trial, &pending->job->task);
+    }
+    return rc;
+}
+
+int gw_sweep_start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *error)
+{
+    bool more = true;
+    int rc = make_pending_jobs(sweep, error);
+    while (rc == 0 && (more || sweep->pending.count)) {
+        if (!sweep->pending.count)
+            rc = fill_batch(sweep, over, &more, error);
+        if (rc == 0 && sweep->pending.count)
+            rc = submit_batch(sweep, error);
+    }
+    return rc;
+}
+
+int gw_sweep_start_watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
+                         struct gw_error *error)
+{
+    struct gw_sweep_task task = {.annotations = "", .until_step = trial->until};
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_future *future = NULL;
+    int rc = make_task(sweep, trial->shown.trial, graph, &task, error);
+    gw_graph_free(graph);
+    if (rc == 0)
+        rc = find_future(sweep, trial->shown.job, &future, error);
+    if (rc < 0 || !future)
+        return rc;
+    count_task(sweep, trial, &task);
+    if (gw_sweep_state_cancels(trial))
+        (void)gw_job_cancel(sweep->client, trial->shown.job, false, NULL);
+    return follow(sweep, trial, future, error);
+}
