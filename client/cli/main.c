@@ -23,6 +23,7 @@ static const struct gw_cli_command commands[] = {
     {"dispatch", "run a command as a gang of ranks", gw_cli_dispatch},
     {"sweep", "search the parameters of a command: run, list, show, ...", gw_cli_sweep},
     {"jobs", "list jobs", gw_cli_jobs},
+    {"usage", "show what users have used", gw_cli_usage},
     {"tasks", "list a job's tasks", gw_cli_tasks},
     {"logs", "print a job's output", gw_cli_logs},
     {"metrics", "list or follow what a job's tasks report", gw_cli_metrics},

@@ -193,6 +193,9 @@ enum gw_effect_type {
     GW_EFFECT_COUNT,   /* worker: measure the size of folder `number`, which an event FOLDER has
                           reported. Answered by COUNTED, unless UNFOLDER comes first */
     GW_EFFECT_LOG,     /* scheduler: write `bytes`, a line with its NUL, to the log */
+    GW_EFFECT_ACCOUNT, /* scheduler: store `bytes`, a struct gw_accounting_row, in the accounting */
+    GW_EFFECT_ASK_ACCOUNTING, /* scheduler: answer the query `number` of client `peer` with
+                                 arguments `bytes` from the accounting, when it has been read */
     GW_EFFECT_DAMAGED, /* scheduler: end this process, because `number` commits are missing in the
                           state; `bytes`, with its NUL, says how this was found */
 };

@@ -37,6 +37,7 @@
 #include "scheduler/core/requests/share.h"
 #include "scheduler/core/requests/submission.h"
 #include "scheduler/core/requests/tunnel.h"
+#include "scheduler/core/send/accounting.h"
 #include "scheduler/core/send/log.h"
 #include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
@@ -198,6 +199,7 @@ static void start(struct gw_sched *sched, const struct gw_event *event)
     gw_sched_delays_begin(sched);
     for (struct gw_job *job = sched->first_job; job; job = job->next)
         note_restored(sched, job);
+    gw_sched_accounting_begin(sched);
     gw_sched_hold_begin(sched);
 }
 
@@ -302,6 +304,8 @@ static void on_query(struct gw_sched *sched, struct gw_remote *remote,
 {
     struct gw_bin body;
     struct gw_error error = {0};
+    if (gw_sched_accounting_ask(sched, remote, query))
+        return;
     int rc = gw_sched_query_encoded(sched, remote, query, &body, &error);
     struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;
     reply->request = query->request;

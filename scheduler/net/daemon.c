@@ -21,6 +21,7 @@
 #include "graph/wire/threads.h"
 #include "graph/wire/token_file.h"
 #include "scheduler/net/crew.h"
+#include "scheduler/net/daemon_arguments.h"
 #include "scheduler/net/port_note.h"
 #include "scheduler/net/server.h"
 #include "scheduler/net/tidy.h"
@@ -28,7 +29,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <malloc.h>
 #include <signal.h>
@@ -37,6 +37,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define YEAR_NS (365 * 24 * 3600 * GW_NS_PER_S) /* how long the accounting keeps jobs */
 #define TAKE_OVER_NS (3 * GW_NS_PER_S)
 enum { TAKE_OVER_POLL_US = 20000, TIDY_LOOKS = 10 };
 enum { LATE_MS = 5000, GIVE_UP_MS = 9000 /* before `gangway up` gives up */, MISSING_BYTES = 400 };
@@ -52,152 +53,17 @@ struct daemon {
     uv_poll_t lifeline;
     uv_timer_t idle, look;     /* look: for looks at the socket in the folder */
     uv_timer_t deadline, late; /* late: for workers that are late to register */
-    const char *dir, *state, *memory, *spill_dir;
-    char state_path[PATH_MAX];   /* the default, if no option names another folder */
-    const char *listen, *tokens; /* listen NULL: no TCP; tokens NULL: the default token file */
+    struct gw_daemon_arguments given;
+    char state_path[PATH_MAX]; /* the default, if no option names another folder */
     char tokens_path[PATH_MAX], peers_host[GW_ENDPOINT_TEXT_MAX];
-    const char *peers;     /* for all workers; NULL: none */
-    const char *resources; /* of the first worker; NULL: none */
-    uint32_t workers, slots;
-    uint64_t orphan_ms; /* --orphan-timeout of the workers; UINT64_MAX: their default */
-    uint64_t idle_stop_s, pure_bytes_max, file_cache_bytes, retained_bytes_max, transfer_bytes_max;
-    uint64_t scatter_memory_bytes, log_max_bytes, history_jobs;
-    int lifeline_fd, ready_fd;
+    char accounting_path[PATH_MAX];
     char lost[PATH_MAX + 600]; /* text about a lost folder or state; empty: none is lost */
     bool unfound;              /* the warning about the missing socket was logged */
-    bool private_cluster, trust_users, accept_loss;
-    bool is_default; /* DIR is the user's default: its socket is in another folder */
     bool ending, told_late;
     bool leaving;     /* this process ends, but the cluster continues */
     bool is_given_up; /* ended before it was ready: workers that it started end, too */
     bool crew_closing;
 };
-
-static int parse_number(const char *text, const char *option, uint64_t max, uint64_t *number)
-{
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    if (errno || *end || end == text || *text == '-' || n > max) {
-        (void)fprintf(stderr, "gangway scheduler: --%s %s is not a number up to %llu\n", option,
-                      text, (unsigned long long)max);
-        return GW_EINVAL;
-    }
-    *number = n;
-    return 0;
-}
-
-#define TAKES(name, letter)                                                                        \
-    {                                                                                              \
-        name, required_argument, NULL, letter                                                      \
-    }
-#define FLAG(name, letter)                                                                         \
-    {                                                                                              \
-        name, no_argument, NULL, letter                                                            \
-    }
-static const struct option option_table[] = {TAKES("dir", 'd'),        FLAG("default", 'u'),
-                                             TAKES("workers", 'w'),    TAKES("slots", 's'),
-                                             FLAG("private", 'p'),     TAKES("lifeline", 'l'),
-                                             TAKES("ready-fd", 'r'),   TAKES("idle-stop", 'i'),
-                                             TAKES("resources", 'R'),  TAKES("peers", 'e'),
-                                             TAKES("memory", 'm'),     TAKES("spill-dir", 'S'),
-                                             TAKES("pure-keep", 'k'),  TAKES("scatter-memory", 'M'),
-                                             TAKES("file-cache", 'f'), TAKES("keep-files", 'K'),
-                                             TAKES("listen", 'L'),     TAKES("checkpoint-max", 'C'),
-                                             TAKES("state", 'D'),      FLAG("accept-loss", 'A'),
-                                             TAKES("tokens", 't'),     TAKES("orphan-timeout", 'o'),
-                                             TAKES("log-max", 'g'),    TAKES("history", 'H'),
-                                             FLAG("trust-users", 'U'), {NULL, 0, NULL, 0}};
-
-/* Parses an option about sizes or times of things to keep. Returns GW_EINVAL if the option is not
- * one of these. */
-static int parse_retention(struct daemon *daemon, int option)
-{
-    uint64_t *into = option == 'i'   ? &daemon->idle_stop_s
-                     : option == 'o' ? &daemon->orphan_ms
-                     : option == 'k' ? &daemon->pure_bytes_max
-                     : option == 'M' ? &daemon->scatter_memory_bytes
-                     : option == 'C' ? &daemon->transfer_bytes_max
-                     : option == 'g' ? &daemon->log_max_bytes
-                     : option == 'f' ? &daemon->file_cache_bytes
-                     : option == 'K' ? &daemon->retained_bytes_max
-                     : option == 'H' ? &daemon->history_jobs
-                                     : NULL;
-    const struct option *named = option_table;
-    while (named->name && named->val != option)
-        named++;
-    const uint64_t most = option == 'o'                    ? GW_ORPHAN_MS_MAX
-                          : option == 'i' || option == 'H' ? UINT32_MAX
-                                                           : UINT64_MAX;
-    return into ? parse_number(optarg, named->name, most, into) : GW_EINVAL;
-}
-
-/* Returns where the text of an option is kept, or NULL if the option takes no text. */
-static const char **text_of(struct daemon *daemon, int option)
-{
-    return option == 'd'   ? &daemon->dir
-           : option == 'm' ? &daemon->memory
-           : option == 'S' ? &daemon->spill_dir
-           : option == 'e' ? &daemon->peers
-           : option == 'R' ? &daemon->resources
-           : option == 'L' ? &daemon->listen
-           : option == 't' ? &daemon->tokens
-           : option == 'D' ? &daemon->state
-                           : NULL;
-}
-
-/* Returns where an option without a value is kept, or NULL. */
-static bool *flag_of(struct daemon *daemon, int option)
-{
-    return option == 'u'   ? &daemon->is_default
-           : option == 'p' ? &daemon->private_cluster
-           : option == 'A' ? &daemon->accept_loss
-           : option == 'U' ? &daemon->trust_users
-                           : NULL;
-}
-
-static int parse(struct daemon *daemon, int argc, char **argv)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t workers = 0, slots = cores > 0 ? (uint64_t)cores : 1, lifeline = 0, ready = 0;
-    int rc = 0, option;
-    daemon->lifeline_fd = daemon->ready_fd = -1;
-    optind = 1;
-    while (rc >= 0 && (option = getopt_long(argc, argv, "", option_table, NULL)) >= 0) {
-        switch (option) {
-        case 'w':
-            rc = parse_number(optarg, "workers", 1024, &workers);
-            break;
-        case 's':
-            rc = parse_number(optarg, "slots", 4096, &slots);
-            break;
-        case 'l':
-            rc = parse_number(optarg, "lifeline", INT_MAX, &lifeline);
-            daemon->lifeline_fd = (int)lifeline;
-            break;
-        case 'r':
-            rc = parse_number(optarg, "ready-fd", INT_MAX, &ready);
-            daemon->ready_fd = (int)ready;
-            break;
-        default:
-            if (text_of(daemon, option))
-                *text_of(daemon, option) = optarg;
-            else if (flag_of(daemon, option))
-                *flag_of(daemon, option) = true;
-            else
-                rc = parse_retention(daemon, option);
-        }
-    }
-    if (rc >= 0 && (!daemon->dir || optind != argc || slots == 0)) {
-        (void)fprintf(stderr,
-                      "gangway scheduler: needs --dir DIR and at least one slot, and takes no "
-                      "other arguments; `gangway up` starts it with the right options\n");
-        return GW_EINVAL;
-    }
-    daemon->workers = (uint32_t)workers;
-    daemon->slots = slots < workers ? (uint32_t)workers : (uint32_t)slots;
-    return rc;
-}
 
 /* -- The end ---------------------------------------------------------------------------------- */
 
@@ -215,9 +81,9 @@ static void close_all(struct daemon *daemon)
         return;
     daemon->crew_closing = true;
     bool lost;
-    if (daemon->listen && gw_server_look(daemon->server, &lost) == GW_LOCAL_OURS) {
+    if (daemon->given.listen && gw_server_look(daemon->server, &lost) == GW_LOCAL_OURS) {
         char path[PATH_MAX];
-        (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
+        (void)snprintf(path, sizeof path, "%s/address", daemon->given.dir);
         (void)unlink(path);
     }
     /* If no signal caused the end, a user's shutdown request did. In this case clients must not
@@ -226,7 +92,8 @@ static void close_all(struct daemon *daemon)
                     *daemon->lost    ? daemon->lost
                     : daemon->ending ? NULL
                                      : "this cluster was taken down",
-                    daemon->leaving && (!daemon->is_given_up || gw_crew_lives_on(daemon->dir)));
+                    daemon->leaving &&
+                        (!daemon->is_given_up || gw_crew_lives_on(daemon->given.dir)));
     gw_tidy_close(daemon->tidy);
     uv_timer_stop(&daemon->deadline);
     for (int i = 0; i < 2; i++)
@@ -234,7 +101,7 @@ static void close_all(struct daemon *daemon)
     uv_close((uv_handle_t *)&daemon->idle, NULL);
     uv_close((uv_handle_t *)&daemon->look, NULL);
     uv_close((uv_handle_t *)&daemon->late, NULL);
-    if (daemon->lifeline_fd >= 0)
+    if (daemon->given.lifeline_fd >= 0)
         uv_close((uv_handle_t *)&daemon->lifeline, NULL);
     if (daemon->leaving)
         gw_crew_leave(daemon->crew, daemon->is_given_up);
@@ -268,7 +135,7 @@ static void end(struct daemon *daemon, const char *why)
 static void leave(struct daemon *daemon, const char *why)
 {
     daemon->ending = daemon->leaving = true;
-    daemon->is_given_up = daemon->is_given_up || daemon->ready_fd >= 0;
+    daemon->is_given_up = daemon->is_given_up || daemon->given.ready_fd >= 0;
     gw_log_info(
         "%s: the workers continue their tasks for the next scheduler; `gangway down` ends them",
         why);
@@ -284,11 +151,11 @@ static void daemon_on_damaged(const struct gw_error *error, void *arg)
     (void)snprintf(daemon->lost, sizeof daemon->lost, "%s", error->text);
     gw_log_error("%s", daemon->lost);
     daemon->ending = daemon->leaving = true;
-    daemon->is_given_up = daemon->is_given_up || daemon->ready_fd >= 0;
-    if (daemon->ready_fd >= 0) {
-        (void)dprintf(daemon->ready_fd, "%s\n", daemon->lost);
-        close(daemon->ready_fd);
-        daemon->ready_fd = -1;
+    daemon->is_given_up = daemon->is_given_up || daemon->given.ready_fd >= 0;
+    if (daemon->given.ready_fd >= 0) {
+        (void)dprintf(daemon->given.ready_fd, "%s\n", daemon->lost);
+        close(daemon->given.ready_fd);
+        daemon->given.ready_fd = -1;
     }
     close_all(daemon);
 }
@@ -301,7 +168,7 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
     const char *why = signal == SIGINT ? "interrupted" : "terminated";
     if (daemon->ending)
         gw_server_stop(daemon->server); /* the second signal */
-    else if (daemon->private_cluster || gw_server_ends(daemon->server))
+    else if (daemon->given.private_cluster || gw_server_ends(daemon->server))
         end(daemon, why);
     else
         leave(daemon, why);
@@ -312,7 +179,7 @@ static void daemon_on_lifeline(uv_poll_t *poll, int status, int events)
     struct daemon *daemon = poll->data;
     char byte;
     (void)events;
-    if (status >= 0 && read(daemon->lifeline_fd, &byte, 1) > 0)
+    if (status >= 0 && read(daemon->given.lifeline_fd, &byte, 1) > 0)
         return;
     uv_poll_stop(poll);
     /* The client is gone: work ends without a grace period, and the workers kill their tasks. */
@@ -323,7 +190,7 @@ static void daemon_on_lifeline(uv_poll_t *poll, int status, int events)
 static void daemon_on_idle(uv_timer_t *timer)
 {
     struct daemon *daemon = timer->data;
-    if (gw_server_idle_ns(daemon->server) >= daemon->idle_stop_s * GW_NS_PER_S)
+    if (gw_server_idle_ns(daemon->server) >= daemon->given.idle_stop_s * GW_NS_PER_S)
         end(daemon, "no client used this cluster for the time of --idle-stop");
 }
 
@@ -333,9 +200,9 @@ static bool listen_again(const struct daemon *daemon)
 {
     char sockets[PATH_MAX];
     struct gw_error error;
-    if (!daemon->is_default || access(daemon->dir, F_OK) < 0 ||
-        gw_user_dir_socket(daemon->dir, sockets, &error) < 0 ||
-        gw_server_listen_again(daemon->server, daemon->dir, sockets, &error) < 0)
+    if (!daemon->given.is_default || access(daemon->given.dir, F_OK) < 0 ||
+        gw_user_dir_socket(daemon->given.dir, sockets, &error) < 0 ||
+        gw_server_listen_again(daemon->server, daemon->given.dir, sockets, &error) < 0)
         return false;
     gw_log_warn("the scheduler's socket was removed: a new one is in %s", sockets);
     return true;
@@ -358,13 +225,14 @@ static void daemon_on_look(uv_timer_t *timer)
     const enum gw_local_place place = gw_server_look(daemon->server, &state_lost);
     if (place == GW_LOCAL_GONE && listen_again(daemon))
         return;
-    const bool gone = place != GW_LOCAL_OURS && !daemon->listen;
+    const bool gone = place != GW_LOCAL_OURS && !daemon->given.listen;
     if (place != GW_LOCAL_OURS && !gone && !daemon->unfound) {
         daemon->unfound = true;
         gw_log_error(
             "%s/scheduler.sock %s: commands on this machine do not find this cluster any more; "
             "clients that connect to %s do, and `GANGWAY_ADDRESS=%s gangway down` shuts it down",
-            daemon->dir, place == GW_LOCAL_GONE ? "was removed" : "belongs to another process",
+            daemon->given.dir,
+            place == GW_LOCAL_GONE ? "was removed" : "belongs to another process",
             gw_server_address(daemon->server), gw_server_address(daemon->server));
     }
     if (!gone && !state_lost) {
@@ -373,11 +241,12 @@ static void daemon_on_look(uv_timer_t *timer)
     }
     (void)uv_timer_stop(timer);
     if (gone)
-        (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's folder %s %s", daemon->dir,
+        (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's folder %s %s",
+                       daemon->given.dir,
                        place == GW_LOCAL_GONE ? "was removed" : "was taken by another cluster");
     else
         (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's state in %s was removed",
-                       daemon->state);
+                       daemon->given.state);
     gw_log_error("%s: no job can be saved any more, so all tasks end", daemon->lost);
     end(daemon, daemon->lost);
 }
@@ -387,12 +256,12 @@ static void daemon_on_look(uv_timer_t *timer)
 static void daemon_on_worker(uint32_t workers, void *arg)
 {
     struct daemon *daemon = arg;
-    if (workers < daemon->workers || daemon->ready_fd < 0)
+    if (workers < daemon->given.workers || daemon->given.ready_fd < 0)
         return;
-    if (write(daemon->ready_fd, "ready\n", 6) < 0)
+    if (write(daemon->given.ready_fd, "ready\n", 6) < 0)
         gw_log_warn("the command that started this cluster ended before the cluster was ready");
-    close(daemon->ready_fd);
-    daemon->ready_fd = -1;
+    close(daemon->given.ready_fd);
+    daemon->given.ready_fd = -1;
 }
 
 /* Lists the workers that have not registered. Returns true if all of them are from an earlier
@@ -402,13 +271,13 @@ static bool list_missing(const struct daemon *daemon, char names[MISSING_BYTES])
     struct gw_text text = {names, MISSING_BYTES, 0};
     bool earlier = true;
     *names = '\0';
-    for (uint32_t i = 0; i < daemon->workers; i++) {
+    for (uint32_t i = 0; i < daemon->given.workers; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "worker-%u", i + 1);
         if (gw_server_has_worker(daemon->server, name))
             continue;
         gw_text_say(&text, "%s%s (process %d)", *names ? ", " : "", name,
-                    (int)gw_crew_who_lives_on(daemon->dir, i));
+                    (int)gw_crew_who_lives_on(daemon->given.dir, i));
         earlier = earlier && gw_crew_lived_on(daemon->crew, i);
     }
     return earlier;
@@ -422,7 +291,7 @@ static void daemon_on_late(uv_timer_t *timer)
     struct daemon *daemon = timer->data;
     char names[MISSING_BYTES];
     const bool last = daemon->told_late;
-    if (daemon->ready_fd < 0 || daemon->ending)
+    if (daemon->given.ready_fd < 0 || daemon->ending)
         return;
     const bool earlier = list_missing(daemon, names);
     daemon->told_late = true;
@@ -432,14 +301,14 @@ static void daemon_on_late(uv_timer_t *timer)
         (void)uv_timer_start(timer, daemon_on_late, GIVE_UP_MS - LATE_MS, 0);
         return;
     }
-    if (dprintf(daemon->ready_fd,
+    if (dprintf(daemon->given.ready_fd,
                 earlier ? "ready: %s of an earlier scheduler does not answer: it takes part as "
                           "soon as it does; if it was stopped, send it SIGCONT or SIGKILL\n"
                         : "%s does not register: see its log in the cluster's folder\n",
                 names) < 0)
         gw_log_warn("the command that started this cluster ended before the cluster was ready");
-    close(daemon->ready_fd);
-    daemon->ready_fd = -1;
+    close(daemon->given.ready_fd);
+    daemon->given.ready_fd = -1;
 }
 
 static void watch(struct daemon *daemon)
@@ -455,19 +324,20 @@ static void watch(struct daemon *daemon)
     daemon->look.data = daemon;
     (void)uv_timer_init(loop, &daemon->idle);
     (void)uv_timer_init(loop, &daemon->look);
-    if (!daemon->private_cluster) /* its client needs no socket and removes the folder */
+    if (!daemon->given.private_cluster) /* its client needs no socket and removes the folder */
         (void)uv_timer_start(&daemon->look, daemon_on_look, LOOK_MS, LOOK_MS);
     (void)uv_timer_init(loop, &daemon->deadline);
     daemon->late.data = daemon;
     (void)uv_timer_init(loop, &daemon->late);
-    if (daemon->ready_fd >= 0)
+    if (daemon->given.ready_fd >= 0)
         (void)uv_timer_start(&daemon->late, daemon_on_late, LATE_MS, 0);
-    if (daemon->idle_stop_s > 0) {
-        uint64_t every_ms = daemon->idle_stop_s * 250 < 10000 ? daemon->idle_stop_s * 250 : 10000;
+    if (daemon->given.idle_stop_s > 0) {
+        uint64_t every_ms =
+            daemon->given.idle_stop_s * 250 < 10000 ? daemon->given.idle_stop_s * 250 : 10000;
         (void)uv_timer_start(&daemon->idle, daemon_on_idle, every_ms, every_ms);
     }
-    if (daemon->lifeline_fd >= 0) {
-        (void)uv_poll_init(loop, &daemon->lifeline, daemon->lifeline_fd);
+    if (daemon->given.lifeline_fd >= 0) {
+        (void)uv_poll_init(loop, &daemon->lifeline, daemon->given.lifeline_fd);
         (void)uv_poll_start(&daemon->lifeline, UV_READABLE | UV_DISCONNECT, daemon_on_lifeline);
     }
 }
@@ -496,14 +366,14 @@ static bool daemon_knows_job(uint64_t job, void *arg)
 static int set_orphaned_files_aside(struct daemon *daemon, struct gw_error *error)
 {
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof path, "%.*s/address", PATH_MAX - 16, daemon->dir);
+    (void)snprintf(path, sizeof path, "%.*s/address", PATH_MAX - 16, daemon->given.dir);
     (void)unlink(path);
     daemon->tidy = gw_tidy_open(&daemon->loop, &(struct gw_tidy_options){
-                                                   .dir = daemon->dir,
+                                                   .dir = daemon->given.dir,
                                                    .knows = daemon_knows_job,
                                                    .arg = daemon,
                                                });
-    return gw_crew_lives_on(daemon->dir) ? 0 : gw_tidy_begin(daemon->tidy, error);
+    return gw_crew_lives_on(daemon->given.dir) ? 0 : gw_tidy_begin(daemon->tidy, error);
 }
 
 /* Writes this scheduler's address into its folder, and tells its own workers the host by which
@@ -513,7 +383,7 @@ static int note_address(struct daemon *daemon, const char *instead_of, struct gw
 {
     const char *address = gw_server_address(daemon->server);
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
+    (void)snprintf(path, sizeof path, "%s/address", daemon->given.dir);
     FILE *file = fopen(path, "we");
     bool wrote = file && fprintf(file, "%s\n", address) > 0 &&
                  (!instead_of || fprintf(file, "%s\n", instead_of) > 0);
@@ -521,47 +391,67 @@ static int note_address(struct daemon *daemon, const char *instead_of, struct gw
         return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
     (void)snprintf(daemon->peers_host, sizeof daemon->peers_host, "%.*s",
                    (int)(strrchr(address, ':') - address), address);
-    if (!daemon->peers)
-        daemon->peers = daemon->peers_host;
+    if (!daemon->given.peers)
+        daemon->given.peers = daemon->peers_host;
     if (instead_of)
         gw_log_warn("another process listens at %s, the old address of this cluster: its workers "
                     "and clients must use %s now",
                     instead_of, address);
-    return daemon->state ? gw_port_note_store(daemon->state, address, error) : 0;
+    return daemon->given.state ? gw_port_note_store(daemon->given.state, address, error) : 0;
 }
 
 /* Checks that the state is on a disk that survives a crash and a reboot. If the user named the
  * folder, a volatile disk is accepted, because the user may know better. */
 static int check_disk(const struct daemon *daemon, struct gw_error *error)
 {
-    const enum gw_disk_kind kind = gw_disk_kind_of(daemon->state);
-    const bool typed = !daemon->is_default || daemon->state != daemon->state_path;
+    const enum gw_disk_kind kind = gw_disk_kind_of(daemon->given.state);
+    const bool typed = !daemon->given.is_default || daemon->given.state != daemon->state_path;
     if (kind == GW_DISK_NETWORK)
         return gw_error_set(error, GW_EINVAL,
                             "the folder of the state, %s, is on a network file system, which may "
                             "damage the state: give one on a local disk by --state DIR",
-                            daemon->state);
+                            daemon->given.state);
     if (kind == GW_DISK_VOLATILE && !typed)
         return gw_error_set(error, GW_EINVAL,
                             "the folder of the cluster's state, %s, is in memory, so a reboot "
                             "would lose all jobs: give a folder on a local disk by --state DIR",
-                            daemon->state);
+                            daemon->given.state);
     if (kind == GW_DISK_VOLATILE)
-        gw_log_warn("the state folder %s is in memory: a reboot loses all jobs", daemon->state);
+        gw_log_warn("the state folder %s is in memory: a reboot loses all jobs",
+                    daemon->given.state);
     return 0;
 }
 
 /* Chooses the folders of the state and of the socket ("": the cluster's folder). */
 static int place_state(struct daemon *daemon, char sockets[PATH_MAX], struct gw_error *error)
 {
-    if (daemon->private_cluster)
+    if (daemon->given.private_cluster)
         return 0;
-    if (!daemon->state) {
-        (void)snprintf(daemon->state_path, PATH_MAX, "%.*s/state", PATH_MAX - 8, daemon->dir);
-        daemon->state = daemon->state_path;
+    if (!daemon->given.state) {
+        (void)snprintf(daemon->state_path, PATH_MAX, "%.*s/state", PATH_MAX - 8, daemon->given.dir);
+        daemon->given.state = daemon->state_path;
     }
     int rc = check_disk(daemon, error);
-    return rc < 0 || !daemon->is_default ? rc : gw_user_dir_socket(daemon->dir, sockets, error);
+    return rc < 0 || !daemon->given.is_default
+               ? rc
+               : gw_user_dir_socket(daemon->given.dir, sockets, error);
+}
+
+/* A cluster without a state folder ends with its client, and needs no accounting. */
+static void place_accounting(struct daemon *daemon, struct gw_server_options *server)
+{
+    const uint64_t retention_s = daemon->given.accounting_retention_s;
+    if (!daemon->given.state ||
+        (daemon->given.accounting && strcmp(daemon->given.accounting, "none") == 0))
+        return;
+    (void)snprintf(daemon->accounting_path, PATH_MAX, "%.*s/accounting.db", PATH_MAX - 16,
+                   daemon->given.state);
+    server->accounting =
+        daemon->given.accounting ? daemon->given.accounting : daemon->accounting_path;
+    server->accounting_retention_ns = retention_s == 0 ? YEAR_NS
+                                      : retention_s > UINT64_MAX / GW_NS_PER_S
+                                          ? 0
+                                          : retention_s * GW_NS_PER_S;
 }
 
 /* Waits a moment if another scheduler serves the folder: it may have been killed or stopped just
@@ -578,42 +468,77 @@ static int open_server(struct daemon *daemon, const struct gw_server_options *op
     return rc;
 }
 
+/* Starts the workers of this machine. */
+static int open_crew(struct daemon *daemon, struct gw_error *error)
+{
+    struct gw_crew_options crew = {
+        .dir = daemon->given.dir,
+        .workers = daemon->given.workers,
+        .slots = daemon->given.slots,
+        .resources = daemon->given.resources,
+        .peers = daemon->given.peers,
+        .files_bytes_max = daemon->given.file_cache_bytes,
+        .retained_bytes_max = daemon->given.retained_bytes_max,
+        .transfer_bytes_max = daemon->given.transfer_bytes_max,
+        .log_bytes_max = daemon->given.log_max_bytes,
+        .memory = daemon->given.memory,
+        .spill_dir = daemon->given.spill_dir,
+        .private_cluster = daemon->given.private_cluster,
+        .trust_users = daemon->given.trust_users,
+        .orphan_ms = daemon->given.orphan_ms,
+        .on_new = daemon_on_new_worker,
+        .ends = daemon_ends,
+        .on_gone = daemon_on_crew_gone,
+        .arg = daemon,
+    };
+    int rc = gw_crew_open(&daemon->loop, &crew, &daemon->crew, error);
+    if (rc < 0) {
+        daemon->ending = true;
+        close_all(daemon);
+    } else if (daemon->given.workers == 0) {
+        daemon_on_worker(0, daemon);
+    }
+    return rc;
+}
+
 static int start(struct daemon *daemon, struct gw_error *error)
 {
     struct gw_server_options server = {
-        .dir = daemon->dir,
-        .pure_bytes_max = daemon->pure_bytes_max,
-        .history_jobs = (uint32_t)daemon->history_jobs,
-        .scattered_bytes_max = daemon->scatter_memory_bytes ? daemon->scatter_memory_bytes
-                                                            : gw_machine_memory_bytes() / 2,
-        .files_bytes_max = daemon->file_cache_bytes,
+        .dir = daemon->given.dir,
+        .pure_bytes_max = daemon->given.pure_bytes_max,
+        .history_jobs = (uint32_t)daemon->given.history_jobs,
+        .scattered_bytes_max = daemon->given.scatter_memory_bytes
+                                   ? daemon->given.scatter_memory_bytes
+                                   : gw_machine_memory_bytes() / 2,
+        .files_bytes_max = daemon->given.file_cache_bytes,
         .on_worker = daemon_on_worker,
         .on_exit = daemon_on_exit,
         .on_damaged = daemon_on_damaged,
         .arg = daemon,
-        .tokens = daemon->tokens,
-        .accept_loss = daemon->accept_loss,
+        .tokens = daemon->given.tokens,
+        .accept_loss = daemon->given.accept_loss,
     };
     char sockets[PATH_MAX] = "";
-    int rc = gw_dir_make(daemon->dir, error);
-    if (rc >= 0 && daemon->listen && !server.tokens) {
+    int rc = gw_dir_make(daemon->given.dir, error);
+    if (rc >= 0 && daemon->given.listen && !server.tokens) {
         rc = gw_token_file_default(daemon->tokens_path, error);
         server.tokens = daemon->tokens_path;
     }
     if (rc < 0 || (rc = place_state(daemon, sockets, error)) < 0)
         return rc;
-    server.state = daemon->state;
+    server.state = daemon->given.state;
+    place_accounting(daemon, &server);
     server.sockets = *sockets ? sockets : NULL;
     char place[GW_ENDPOINT_TEXT_MAX] = "";
     enum gw_port_note note = GW_PORT_NONE;
-    if (daemon->listen && daemon->state)
-        note = gw_port_note_find(daemon->state, daemon->listen, place);
-    server.listen = note == GW_PORT_FREE ? place : daemon->listen;
+    if (daemon->given.listen && daemon->given.state)
+        note = gw_port_note_find(daemon->given.state, daemon->given.listen, place);
+    server.listen = note == GW_PORT_FREE ? place : daemon->given.listen;
     rc = open_server(daemon, &server, error);
     if (rc < 0)
         return rc;
     rc = set_orphaned_files_aside(daemon, error); /* only after the server has locked the folder */
-    if (rc >= 0 && daemon->listen)
+    if (rc >= 0 && daemon->given.listen)
         rc = note_address(daemon, note == GW_PORT_TAKEN ? place : NULL, error);
     if (rc < 0) {
         gw_tidy_close(daemon->tidy);
@@ -621,34 +546,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         return rc;
     }
     watch(daemon);
-    struct gw_crew_options crew = {
-        .dir = daemon->dir,
-        .workers = daemon->workers,
-        .slots = daemon->slots,
-        .resources = daemon->resources,
-        .peers = daemon->peers,
-        .files_bytes_max = daemon->file_cache_bytes,
-        .retained_bytes_max = daemon->retained_bytes_max,
-        .transfer_bytes_max = daemon->transfer_bytes_max,
-        .log_bytes_max = daemon->log_max_bytes,
-        .memory = daemon->memory,
-        .spill_dir = daemon->spill_dir,
-        .private_cluster = daemon->private_cluster,
-        .trust_users = daemon->trust_users,
-        .orphan_ms = daemon->orphan_ms,
-        .on_new = daemon_on_new_worker,
-        .ends = daemon_ends,
-        .on_gone = daemon_on_crew_gone,
-        .arg = daemon,
-    };
-    rc = gw_crew_open(&daemon->loop, &crew, &daemon->crew, error);
-    if (rc < 0) {
-        daemon->ending = true;
-        close_all(daemon);
-    } else if (daemon->workers == 0) {
-        daemon_on_worker(0, daemon);
-    }
-    return rc;
+    return open_crew(daemon, error);
 }
 
 /* Sets process limits. A private scheduler must not die by SIGPIPE, and a scheduler may need many
@@ -666,16 +564,16 @@ static void set_limits(void)
 
 int gw_daemon_main(int argc, char **argv)
 {
-    struct daemon daemon = {.orphan_ms = UINT64_MAX};
+    struct daemon daemon = {.given = {.orphan_ms = UINT64_MAX}};
     gw_log_init("scheduler", GW_LOG_INFO);
-    if (parse(&daemon, argc, argv) < 0)
+    if (gw_daemon_arguments_parse(&daemon.given, argc, argv) < 0)
         return EXIT_USAGE;
-    gw_log_limit(daemon.log_max_bytes);
+    gw_log_limit(daemon.given.log_max_bytes);
     set_limits();
-    if (daemon.lifeline_fd >= 0)
-        (void)fcntl(daemon.lifeline_fd, F_SETFD, FD_CLOEXEC);
-    if (daemon.ready_fd >= 0)
-        (void)fcntl(daemon.ready_fd, F_SETFD, FD_CLOEXEC);
+    if (daemon.given.lifeline_fd >= 0)
+        (void)fcntl(daemon.given.lifeline_fd, F_SETFD, FD_CLOEXEC);
+    if (daemon.given.ready_fd >= 0)
+        (void)fcntl(daemon.given.ready_fd, F_SETFD, FD_CLOEXEC);
 
     struct gw_error error;
     (void)uv_loop_init(&daemon.loop);
@@ -686,13 +584,14 @@ int gw_daemon_main(int argc, char **argv)
     }
     if (rc < 0) {
         gw_log_error("%s", error.text);
-        if (daemon.ready_fd >= 0)
-            (void)dprintf(daemon.ready_fd, "%s\n", error.text);
+        if (daemon.given.ready_fd >= 0)
+            (void)dprintf(daemon.given.ready_fd, "%s\n", error.text);
     }
     (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&daemon.loop);
     assert(busy == 0);
-    if (daemon.private_cluster && daemon.server && gw_dir_remove(daemon.dir, &error) < 0)
+    if (daemon.given.private_cluster && daemon.server &&
+        gw_dir_remove(daemon.given.dir, &error) < 0)
         gw_log_warn("%s", error.text);
     return rc < 0 || *daemon.lost ? EXIT_FAILURE : EXIT_SUCCESS;
 }

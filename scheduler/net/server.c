@@ -499,6 +499,31 @@ static int open_stores(struct gw_server *server, const struct gw_server_options 
     return rc;
 }
 
+/* Makes the core and the accounting. */
+static void make_core(struct gw_server *opened, const struct gw_server_options *options)
+{
+    opened->core = gw_sched_new(
+        &(struct gw_sched_options){.pure_bytes_max = options->pure_bytes_max,
+                                   .history_jobs = options->history_jobs,
+                                   .accounting = options->accounting != NULL,
+                                   .scattered_bytes_max = options->scattered_bytes_max,
+                                   .scattered_descriptors_max = gw_machine_descriptors_for_values(),
+                                   .keeps_workers = options->state != NULL,
+                                   .is_private = !options->state,
+                                   .state_dir = options->dir,
+                                   .address = gw_server_address(opened),
+                                   .owner = *opened->owner ? opened->owner : NULL,
+                                   .cluster = opened->cluster});
+    if (options->accounting)
+        opened->accounting = gw_accounting_open(
+            opened->loop,
+            &(struct gw_accounting_options){.path = options->accounting,
+                                            .cluster = opened->cluster,
+                                            .retention_ns = options->accounting_retention_ns,
+                                            .on_answer = gw_server_effects_answer,
+                                            .arg = opened});
+}
+
 int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
                    struct gw_server **server, struct gw_error *error)
 {
@@ -507,7 +532,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     opened->loop = loop;
     opened->options = *options;
     opened->options.dir = opened->options.state = opened->options.sockets = NULL;
-    opened->options.listen = opened->options.tokens = NULL;
+    opened->options.listen = opened->options.tokens = opened->options.accounting = NULL;
     opened->next_peer = FIRST_PEER;
     const struct passwd *owner = getpwuid(geteuid());
     if (owner)
@@ -528,17 +553,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
         rc = open_sockets(opened, options, error);
     if (rc < 0)
         goto fail_listening;
-    opened->core = gw_sched_new(
-        &(struct gw_sched_options){.pure_bytes_max = options->pure_bytes_max,
-                                   .history_jobs = options->history_jobs,
-                                   .scattered_bytes_max = options->scattered_bytes_max,
-                                   .scattered_descriptors_max = gw_machine_descriptors_for_values(),
-                                   .keeps_workers = options->state != NULL,
-                                   .is_private = !options->state,
-                                   .state_dir = options->dir,
-                                   .address = gw_server_address(opened),
-                                   .owner = *opened->owner ? opened->owner : NULL,
-                                   .cluster = opened->cluster});
+    make_core(opened, options);
     opened->open_handles += 2;
     opened->tick.data = opened->beat.data = opened;
     (void)uv_timer_init(loop, &opened->tick);
@@ -632,6 +647,7 @@ void gw_server_close(struct gw_server *server, const char *why, bool stays)
     gw_door_close(server->door);
     gw_programs_close(server->programs);
     gw_journal_close(server->journal);
+    gw_accounting_close(server->accounting);
     gw_tokens_deinit(&server->tokens);
     gw_array_deinit(&server->effects.list);
     gw_arena_deinit(&server->effects.arena);

@@ -62,6 +62,18 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
         gw_connection_execute(connection, effect, fds);
 }
 
+void gw_server_effects_answer(const struct gw_accounting_answer *answer, void *arg)
+{
+    struct gw_connection *connection = gw_server_find_connection(arg, answer->peer);
+    struct gw_message message = {.type = GW_MESSAGE_reply};
+    message.reply = (struct gw_msg_reply){.request = answer->request,
+                                          .code = answer->code,
+                                          .text = answer->text,
+                                          .body = answer->body};
+    if (connection && gw_connection_reachable(connection))
+        gw_connection_send(connection, &message, NULL, 0);
+}
+
 void gw_server_effects_run(struct gw_server *server)
 {
     struct gw_error damage = {0};
@@ -84,6 +96,12 @@ void gw_server_effects_run(struct gw_server *server)
         case GW_EFFECT_COMMIT:
             GW_MUST(
                 gw_journal_append(server->journal, effect->number, effect->bytes, effect->lazy));
+            break;
+        case GW_EFFECT_ACCOUNT:
+            gw_accounting_add(server->accounting, effect->bytes.data);
+            break;
+        case GW_EFFECT_ASK_ACCOUNTING:
+            gw_accounting_ask(server->accounting, effect->peer.id, effect->number, effect->bytes);
             break;
         case GW_EFFECT_STORE_CONTENT:
             gw_programs_store(server->programs, effect->bytes, gw_journal_add_file,

@@ -2,10 +2,15 @@
 #ifndef GW_SCHEDULER_NET_SERVER_EFFECTS_H
 #define GW_SCHEDULER_NET_SERVER_EFFECTS_H
 
+struct gw_accounting_answer;
 struct gw_server;
 
 /* gw_server_effects_run executes the effects of a step, in order. It calls on_damaged or
  * on_exit last. */
 void gw_server_effects_run(struct gw_server *server);
+
+/* gw_server_effects_answer sends the accounting's answer to the client that asked, if the client is
+ * still connected. `server` is a struct gw_server. */
+void gw_server_effects_answer(const struct gw_accounting_answer *answer, void *server);
 
 #endif

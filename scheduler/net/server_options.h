@@ -11,12 +11,14 @@ struct gw_server_options {
     const char *sockets; /* folder of the socket, with a link in dir; or NULL; borrowed */
     const char *state;   /* state folder; NULL: the state is only in memory; borrowed */
     bool accept_loss;    /* if the state is damaged, move it aside and begin with an empty one */
-    uint64_t files_bytes_max;     /* limit of files that clients send; 0: the default */
-    uint32_t history_jobs;        /* ended jobs in the history; 0: the default */
-    uint64_t pure_bytes_max;      /* limit of kept results of pure tasks; 0: the default */
-    uint64_t scattered_bytes_max; /* limit of scattered values; 0: no limit */
-    const char *listen;           /* HOST:PORT for TLS; NULL: unix socket only; borrowed */
-    const char *tokens;           /* token file, if `listen` is set; borrowed */
+    uint64_t files_bytes_max;         /* limit of files that clients send; 0: the default */
+    uint32_t history_jobs;            /* ended jobs in the history; 0: the default */
+    uint64_t pure_bytes_max;          /* limit of kept results of pure tasks; 0: the default */
+    uint64_t scattered_bytes_max;     /* limit of scattered values; 0: no limit */
+    const char *accounting;           /* file of the accounting; NULL: none; borrowed */
+    uint64_t accounting_retention_ns; /* 0: never removes a row */
+    const char *listen;               /* HOST:PORT for TLS; NULL: unix socket only; borrowed */
+    const char *tokens;               /* token file, if `listen` is set; borrowed */
     /* Callbacks, called on the loop's thread with `arg`. */
     void (*on_worker)(uint32_t workers, void *arg); /* number of workers that take part */
     void (*on_exit)(void *arg);                     /* the core has ended all work */

@@ -5,6 +5,7 @@
 #include "graph/base/map.h"
 #include "graph/wire/acceptor.h"
 #include "graph/wire/tokens.h"
+#include "scheduler/accounting/accounting.h"
 #include "scheduler/core/sched.h"
 #include "scheduler/net/connection.h"
 #include "scheduler/net/door.h"
@@ -24,6 +25,7 @@ struct gw_server {
     struct gw_effects effects;
     struct gw_programs *programs;
     struct gw_journal *journal;
+    struct gw_accounting *accounting; /* NULL: none */
     struct gw_tokens tokens;
     struct gw_map connections; /* id -> struct gw_connection * */
     struct gw_greetings greetings;

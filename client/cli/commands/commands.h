@@ -4,6 +4,7 @@
 
 #include "client/cli/lib/cli.h"
 
+int gw_cli_usage(int argc, char **argv);
 int gw_cli_up(int argc, char **argv);
 int gw_cli_down(int argc, char **argv);
 int gw_cli_status(int argc, char **argv);

@@ -1,5 +1,6 @@
 /* `gangway jobs`: prints one line for each job, the newest first. */
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/usage.h"
 
 #include "client/cli/lib/options.h"
 #include "client/cli/lib/selector.h"
@@ -35,8 +36,10 @@ struct shown {
     struct gw_option_texts where;
     const char *state;
     uint64_t since_ns; /* submitted since this time; 0: at any time */
+    uint64_t until_ns; /* with `ended`: ended before this time; 0: now */
     uint32_t limit;    /* UINT32_MAX: no limit */
-    bool all, json, watch;
+    bool all, json, csv, watch;
+    bool ended;  /* from the accounting, which outlasts the history */
     char **jobs; /* NULL-terminated; empty: all jobs */
 };
 
@@ -209,19 +212,46 @@ static int show(struct gw_client *client, const struct shown *shown, struct gw_e
     return rc;
 }
 
+static int show_ended(struct gw_client *client, const struct shown *shown, struct gw_error *error)
+{
+    const struct gw_usage_scope scope = {.since_ns = shown->since_ns,
+                                         .until_ns = shown->until_ns,
+                                         .user = shown->scope.user,
+                                         .state = shown->state};
+    return gw_usage_print_jobs(client, &scope, shown->limit, shown->json, shown->csv, error);
+}
+
 static int run(struct gw_client *client, const struct shown *shown)
 {
     struct gw_error error;
     int rc;
+    if (shown->ended) {
+        rc = show_ended(client, shown, &error);
+        return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+    }
     do
         rc = show(client, shown, &error);
     while (rc == 0 && shown->watch && gw_table_again(stdout));
     return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }
 
+static int check_ended(const struct shown *shown, struct gw_error *error)
+{
+    if (!shown->ended && (shown->until_ns || shown->csv))
+        return gw_error_set(error, GW_EINVAL, "--until and --csv need --ended");
+    if (shown->ended && (*shown->jobs || shown->where.count || shown->watch))
+        return gw_error_set(error, GW_EINVAL,
+                            "--ended takes no JOB, --where and --watch: leave out --ended to see "
+                            "jobs of the history");
+    if (shown->json && shown->csv)
+        return gw_error_set(error, GW_EINVAL, "give only one of --json and --csv");
+    return 0;
+}
+
 static int check(struct shown *shown, struct gw_error *error)
 {
     int rc = gw_selector_scope_check(&shown->scope, error);
+    rc = rc < 0 ? rc : check_ended(shown, error);
     for (char **text = shown->jobs; *text && rc == 0; text++)
         rc = gw_selector_check(*text, error);
     if (rc == 0 && shown->all && shown->limit)
@@ -249,8 +279,14 @@ int gw_cli_jobs(int argc, char **argv)
         {"all-users", 0, GW_OPTION_FLAG, &shown.scope.all_users, NULL,
          "names, last and all mean the jobs of all users"},
         {"since", 0, GW_OPTION_SINCE, &shown.since_ns, "TIME",
-         "show only jobs submitted since this time: 2h\n"
-         "(ago), 2026-11-26T09:30"},
+         "show only jobs submitted since this time (with\n"
+         "--ended: ended): 2h (ago), 2026-11-26T09:30"},
+        {"ended", 0, GW_OPTION_FLAG, &shown.ended, NULL,
+         "show jobs that have ended, also those that the\n"
+         "scheduler has forgotten, and what they used"},
+        {"until", 0, GW_OPTION_SINCE, &shown.until_ns, "TIME",
+         "with --ended: only jobs that ended before"},
+        {"csv", 0, GW_OPTION_FLAG, &shown.csv, NULL, "with --ended: print CSV"},
         {"where", 0, GW_OPTION_TEXTS, &shown.where, "NAME=VALUE",
          "show only jobs with this annotation; may be given\n"
          "several times"},

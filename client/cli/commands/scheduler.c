@@ -49,6 +49,8 @@ static int start(struct typed *typed)
     add_given(&argv, "--scatter-memory", scheduler->scatter_memory_bytes);
     add_given(&argv, "--pure-keep", scheduler->pure_bytes_max);
     add_given(&argv, "--history", scheduler->history_jobs);
+    gw_argv_add_text(&argv, "--accounting", scheduler->accounting);
+    add_given(&argv, "--accounting-retention", gw_scheduler_options_retention_s(scheduler));
     /* the cast is safe: getopt reorders the words and does not change them */
     return gw_daemon_main(argv.count, (char **)(uintptr_t)argv.words);
 }

@@ -440,6 +440,8 @@ int gw_cli_up(int argc, char **argv)
         .idle_stop_s = gw_scheduler_options_idle_stop_s(&scheduler),
         .pure_bytes_max = scheduler.pure_bytes_max,
         .history_jobs = scheduler.history_jobs,
+        .accounting = scheduler.accounting,
+        .accounting_retention_s = gw_scheduler_options_retention_s(&scheduler),
         .scatter_memory_bytes = scheduler.scatter_memory_bytes,
     };
     exit_code = run(&cluster, &daemon.memory, &far, json);

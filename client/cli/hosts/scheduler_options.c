@@ -1,6 +1,7 @@
 /* Options of the scheduler that `up` and `scheduler` share. */
 #include "client/cli/hosts/scheduler_options.h"
 
+#include "client/cli/lib/units.h"
 #include "graph/base/clock.h"
 
 #include <assert.h>
@@ -28,6 +29,13 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
          "like 30m (default: none)"},
         {"history", 0, GW_OPTION_LIMIT, &options->history_jobs, "N",
          "number of ended jobs that listings show (default:\n10000)"},
+        {"accounting", 0, GW_OPTION_TEXT, &options->accounting, "FILE",
+         "file that keeps what each ended job used, for\n"
+         "`gangway usage` (default: accounting.db in the\n"
+         "folder of --state; none: no such file)"},
+        {"accounting-retention", 0, GW_OPTION_DELAY, &options->accounting_retention_ns, "TIME",
+         "remove jobs from it that ended longer ago\n"
+         "(default: 8760h, a year; none: never)"},
         {"pure-keep", 0, GW_OPTION_ROOM, &options->pure_bytes_max, "SIZE",
          "size of stored results of pure tasks that no task\n"
          "needs now (default: 64M; 0: store nothing)"},
@@ -41,7 +49,17 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
     return options->rows;
 }
 
+static uint64_t seconds_of(uint64_t ns)
+{
+    return ns == GW_UNITS_NONE ? UINT64_MAX : (ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
+}
+
 uint64_t gw_scheduler_options_idle_stop_s(const struct gw_scheduler_options *options)
 {
-    return (options->idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
+    return seconds_of(options->idle_stop_ns);
+}
+
+uint64_t gw_scheduler_options_retention_s(const struct gw_scheduler_options *options)
+{
+    return seconds_of(options->accounting_retention_ns);
 }

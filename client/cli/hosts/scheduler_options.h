@@ -4,14 +4,14 @@
 
 #include "client/cli/lib/options.h"
 
-enum { GW_SCHEDULER_OPTIONS = 8 }; /* number of options */
+enum { GW_SCHEDULER_OPTIONS = 10 }; /* number of options */
 
 /* The values of the options. Initialise it with {0}, which means that no option was given. */
 struct gw_scheduler_options {
-    const char *listen, *tokens, *state;
+    const char *listen, *tokens, *state, *accounting;
     bool accept_loss;
     uint32_t history_jobs;
-    uint64_t idle_stop_ns, pure_bytes_max, scatter_memory_bytes;
+    uint64_t accounting_retention_ns, idle_stop_ns, pure_bytes_max, scatter_memory_bytes;
     struct gw_option rows[GW_SCHEDULER_OPTIONS + 1];
 };
 
@@ -22,5 +22,9 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
 /* gw_scheduler_options_idle_stop_s returns --idle-stop in whole seconds, rounded up, as the daemon
  * expects it. */
 uint64_t gw_scheduler_options_idle_stop_s(const struct gw_scheduler_options *options);
+
+/* gw_scheduler_options_retention_s returns --accounting-retention likewise. 0: the default;
+ * UINT64_MAX: no limit. */
+uint64_t gw_scheduler_options_retention_s(const struct gw_scheduler_options *options);
 
 #endif

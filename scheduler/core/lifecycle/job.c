@@ -3,6 +3,7 @@
 #include "scheduler/core/lifecycle/job.h"
 
 #include "scheduler/core/model/model.h"
+#include "scheduler/core/send/accounting.h"
 #include "scheduler/core/send/outbox.h"
 #include "scheduler/core/send/send.h"
 
@@ -133,6 +134,7 @@ void gw_sched_jobs_settle(struct gw_sched *sched)
         gw_job_usage_record(sched, job);
         GW_FACT(sched, job_numbered, .at = job, .job = job->id, .seq = gw_event_number_next(sched));
         GW_FACT(sched, job_ended, .at = job, .job = job->id, .wall_ns = sched->wall_ns);
+        gw_sched_accounting_ended(sched, job);
         if (job->detached)
             gw_sched_notify_announce(sched, job, 0, GW_ANNOUNCE_JOB, sched->facts + 1);
     }

@@ -20,6 +20,7 @@ struct gw_sched_options {
     uint32_t scattered_descriptors_max;
     uint32_t history_jobs; /* ended jobs in the history; 0: 10,000 */
     bool keeps_workers;    /* connected workers are durable: their tasks outlive this term */
+    bool accounting;       /* ended jobs and queries about them are effects, see accounting.h */
     bool is_private;       /* the cluster ends with one client, so there are no detached jobs */
     uint64_t ageing_ns;    /* after this time a waiting gang rises in the order; 0: 10 min */
     const char *state_dir; /* sent to peers; borrowed */

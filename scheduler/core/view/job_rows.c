@@ -106,7 +106,7 @@ struct gw_value *gw_job_rows_describe(const struct gw_sched *sched, const struct
     gw_dict_put(dict, "annotations", gw_sched_annotations(job, 0, (uint32_t)job->specs.count));
     if (job->first_failure && gw_sched_job_shown_ended(sched, job)) {
         gw_dict_put(dict, "code", gw_i64(job->first_failure->code));
-        gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(job->first_failure)));
+        gw_dict_put(dict, "exit_code", gw_i64(gw_sched_task_failure_exit_code(job->first_failure)));
         if (sees)
             gw_dict_put(dict, "text", gw_str(job->first_failure->text));
     }

@@ -18,13 +18,6 @@ struct found {
     GW_ARRAY(uint32_t) rows;
 };
 
-/* Also the exit code of `gangway wait`. */
-int32_t gw_task_rows_exit_code(const struct gw_failure *failure)
-{
-    const struct gw_error error = {.code = failure->code};
-    return failure->exit_code ? failure->exit_code : gw_error_exit_code(&error);
-}
-
 /* Returns the name of a task's state as listings show it. A placed task is "running" or "queued" at
  * its worker. */
 static const char *shown_state(uint8_t state, bool runs)
@@ -115,7 +108,7 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
     if (failure) {
         gw_dict_put(dict, "code",
                     gw_i64(tasks->flags[row] & GW_TASK_DEPENDENT ? GW_EDEPENDENCY : failure->code));
-        gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(failure)));
+        gw_dict_put(dict, "exit_code", gw_i64(gw_sched_task_failure_exit_code(failure)));
         if (sees)
             gw_dict_put(dict, "text", gw_str(failure->text));
     }
@@ -134,7 +127,7 @@ static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row,
     gw_dict_put(dict, "shown", gw_str(shown_state(state, false)));
     if (failure) {
         gw_dict_put(dict, "code", gw_i64(failure->code));
-        gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(failure)));
+        gw_dict_put(dict, "exit_code", gw_i64(gw_sched_task_failure_exit_code(failure)));
         if (sees)
             gw_dict_put(dict, "text", gw_str(failure->text));
     }

@@ -5,9 +5,6 @@
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/view/page.h"
 
-/* gw_task_rows_exit_code returns the exit code of `gangway wait` for a failure. */
-int32_t gw_task_rows_exit_code(const struct gw_failure *failure);
-
 /* What gw_task_rows is to list. */
 struct gw_task_rows {
     const struct gw_job *job;

@@ -317,3 +317,9 @@ void gw_sched_task_failure_unref(struct gw_failure *failure)
     free(failure->text);
     free(failure);
 }
+
+int32_t gw_sched_task_failure_exit_code(const struct gw_failure *failure)
+{
+    const struct gw_error error = {.code = failure->code};
+    return failure->exit_code ? failure->exit_code : gw_error_exit_code(&error);
+}

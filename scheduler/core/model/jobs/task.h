@@ -36,6 +36,8 @@ void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, siz
 struct gw_failure *gw_sched_task_failure_of(const struct gw_job *job, uint32_t row);
 struct gw_failure *gw_sched_task_failure_new(int32_t code, const char *text);
 void gw_sched_task_failure_unref(struct gw_failure *failure);
+/* gw_sched_task_failure_exit_code returns the exit code of `gangway wait` for a failure. */
+int32_t gw_sched_task_failure_exit_code(const struct gw_failure *failure);
 
 /* gw_sched_task_set_window stores the prefetch window of a spec together with the numbers of
  * samples and slots for which it was computed. */

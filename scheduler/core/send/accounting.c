@@ -1,0 +1,128 @@
+/* Effects for the accounting. */
+#include "scheduler/core/send/accounting.h"
+
+#include "graph/wire/codec.h"
+#include "scheduler/core/model/accounting_row.h"
+#include "scheduler/core/model/model.h"
+#include "scheduler/core/send/send.h"
+
+#include <string.h>
+
+static const char *state_of(const struct gw_job *job)
+{
+    return job->failed > 0 ? "failed" : job->cancelled_tasks > 0 ? "cancelled" : "done";
+}
+
+/* What the specs of the job ask for, and what their processes used. */
+static void add_specs(const struct gw_job *job, struct gw_accounting_row *row)
+{
+    for (size_t i = 0; i < job->specs.count; i++) {
+        const struct gw_spec *spec = &job->specs.items[i];
+        const struct gw_msg_spec *asked = &spec->message;
+        const uint64_t gpus =
+            asked->gpu_fraction ? asked->gpu_fraction : asked->gpus * UINT64_C(1000);
+        row->ranks = asked->ranks > row->ranks ? asked->ranks : row->ranks;
+        row->slots = asked->slots > row->slots ? asked->slots : row->slots;
+        row->gpu_thousandths = gpus > row->gpu_thousandths ? gpus : row->gpu_thousandths;
+        row->memory_bytes =
+            asked->memory_bytes > row->memory_bytes ? asked->memory_bytes : row->memory_bytes;
+        row->peak_bytes = spec->peak_bytes > row->peak_bytes ? spec->peak_bytes : row->peak_bytes;
+    }
+}
+
+void gw_sched_accounting_ended(struct gw_sched *sched, const struct gw_job *job)
+{
+    if (!sched->options.accounting || job->calls_of || gw_sched_job_is_value(job))
+        return;
+    char user[GW_USER_NAME_MAX];
+    struct gw_accounting_row *row = gw_arena_alloc(&sched->step.effects->arena, sizeof *row);
+    GW_MUST_PTR(row);
+    *row = (struct gw_accounting_row){
+        .job = job->id,
+        .parent = job->parent,
+        .user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user)),
+        .account = "",
+        .queue = "",
+        .name = gw_sched_send_text(sched, job->name ? job->name : ""),
+        .state = state_of(job),
+        .tasks = gw_sched_rows_in_all(job),
+        .done = job->done,
+        .failed = job->failed,
+        .cancelled = job->cancelled_tasks,
+        .submitted_ns = job->submitted_wall_ns,
+        .started_ns = job->usage.started_wall_ns,
+        .ended_ns = job->ended_wall_ns,
+        .slot_ns = job->usage.slot_ns,
+        .gpu_ns = job->usage.gpu_ns,
+        .memory_mib_ms = job->usage.memory_mib_ms,
+    };
+    if (job->tasks.count == 1 && gw_sched_row_live(job, 0))
+        row->attempts = job->tasks.charges[0].tries;
+    if (job->first_failure) {
+        row->code = job->first_failure->code;
+        row->exit_code = gw_sched_task_failure_exit_code(job->first_failure);
+    }
+    add_specs(job, row);
+    struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_ACCOUNT);
+    effect->number = job->id;
+    effect->bytes = (struct gw_bin){row, sizeof *row};
+}
+
+void gw_sched_accounting_begin(struct gw_sched *sched)
+{
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        if (job->state == GW_JOB_ENDED)
+            gw_sched_accounting_ended(sched, job);
+}
+
+/* Adds to the arguments of a client what the accounting must know: which query it is, and the only
+ * user whose rows the client may see. */
+static int complete(struct gw_sched *sched, const struct gw_remote *remote,
+                    const struct gw_msg_query *query, struct gw_buffer *bytes,
+                    struct gw_error *error)
+{
+    char user[GW_USER_NAME_MAX];
+    struct gw_value *arguments = NULL;
+    int rc = query->arguments.size == 0
+                 ? 0
+                 : gw_codec_decode(query->arguments.data, query->arguments.size, NULL, &arguments,
+                                   error);
+    if (rc < 0)
+        return rc;
+    if (!arguments)
+        GW_MUST_PTR(arguments = gw_dict());
+    if (gw_value_type(arguments) != GW_DICT)
+        rc = gw_error_set(error, GW_EPROTO, "the arguments of a query are no dict");
+    if (rc == 0)
+        rc = gw_dict_set(arguments, "jobs", gw_bool(strcmp(query->what, "ended_jobs") == 0));
+    if (rc == 0 && !remote->admin)
+        rc = gw_dict_set(arguments, "user", gw_str(gw_user_name(sched, remote->uid, user)));
+    if (rc == 0)
+        rc = gw_codec_encode(arguments, NULL, bytes);
+    gw_value_unref(arguments);
+    return rc;
+}
+
+bool gw_sched_accounting_ask(struct gw_sched *sched, struct gw_remote *remote,
+                             const struct gw_msg_query *query)
+{
+    struct gw_buffer bytes = {0};
+    struct gw_error error = {0};
+    if (strcmp(query->what, "ended_jobs") != 0 && strcmp(query->what, "usage") != 0)
+        return false;
+    int rc = sched->options.accounting
+                 ? complete(sched, remote, query, &bytes, &error)
+                 : gw_error_set(&error, GW_ENOTSUP,
+                                "this cluster keeps no accounts: it has no state folder, or was "
+                                "started with --accounting none");
+    if (rc < 0) {
+        gw_sched_send_reply(sched, remote, query->request, &error);
+    } else {
+        struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_ASK_ACCOUNTING);
+        effect->peer = remote->peer;
+        effect->number = query->request;
+        effect->bytes = gw_sched_send_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
+    }
+    gw_buffer_deinit(&bytes);
+    return true;
+}

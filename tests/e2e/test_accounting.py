@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""What the cluster remembers of ended jobs: who used what."""
+import csv
+import io
+import os
+import signal
+
+import e2e
+
+
+class Accounting(e2e.Case):
+    def sums(self, *options, **more):
+        return self.gangway_json("usage", *options, **more)
+
+    def ended(self, *options, **more):
+        return self.gangway_json("jobs", "--ended", *options, **more)
+
+    def test_each_job_counts_once_although_the_scheduler_is_killed(self):
+        """Kills the scheduler after each job: before or after the row was stored. The history is
+        smaller than the number of jobs."""
+        self.up("--slots", "2", "--history", "2")
+        for i in range(4):
+            job = self.gangway("submit", "-d", "--name", f"n{i}", "--", "sh", "-c",
+                               "exit $((%d %% 2))" % i).stdout.strip()
+            self.gangway("wait", job, rc=i % 2)
+            scheduler = self.process_of("scheduler --dir")
+            os.kill(scheduler, signal.SIGKILL)
+            self.assert_gone([scheduler])
+            self.up("--slots", "2", "--history", "2")
+        self.gangway("dispatch", "-n", "2", "--name", "gang", "--", "true")
+        rows = self.ended()
+        self.assertEqual([row["name"] for row in rows], ["gang", "n3", "n2", "n1", "n0"])
+        self.assertEqual([row["state"] for row in rows],
+                         ["done", "failed", "done", "failed", "done"])
+        self.assertEqual([row["exit_code"] for row in rows], [0, 1, 0, 1, 0])
+        self.assertEqual(rows[0]["ranks"], 2)
+        total, = self.sums("--by", "day")
+        self.assertEqual((total["jobs"], total["failed"]), (5, 2))
+        self.assertAlmostEqual(total["slot_seconds"], sum(row["slot_seconds"] for row in rows), 6)
+        self.assertGreater(total["slot_seconds"], 0)
+        table = list(csv.DictReader(io.StringIO(self.gangway("jobs", "--ended", "--csv").stdout)))
+        self.assertEqual([row["name"] for row in table], [row["name"] for row in rows])
+
+    def test_users_see_only_their_own_use(self):
+        roles = {"ann": "user", "bob": "user", "root": "admin"}
+        tokens = {user: self.gangway_json("token", "create", "--user", user, "--role",
+                                          role)["token"] for user, role in roles.items()}
+        self.up("--listen", "127.0.0.1", "--slots", "2", "--trust-users")
+        with open(self.cluster("address"), encoding="utf-8") as f:
+            address = f.read().strip()
+        envs = {user: {"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": token}
+                for user, token in tokens.items()}
+        for user in "ann", "ann", "bob":
+            self.gangway("submit", "--", "true", env=envs[user])
+        self.assertEqual([(row["user"], row["jobs"]) for row in self.sums(env=envs["ann"])],
+                         [("ann", 2)])
+        self.assertEqual(self.sums("--user", "bob", env=envs["ann"])[0]["user"], "ann")
+        self.assertEqual({row["user"]: row["jobs"] for row in self.sums(env=envs["root"])},
+                         {"ann": 2, "bob": 1})
+        self.assertEqual([row["user"] for row in self.ended("--user", "bob", env=envs["root"])],
+                         ["bob"])
+
+    def test_a_cluster_without_accounting_says_so(self):
+        self.up("--accounting", "none")
+        self.gangway("submit", "--", "true")
+        refused = self.gangway("usage", rc=2)
+        self.assertIn("keeps no accounts", refused.stderr)
+
+    def test_a_damaged_file_does_not_disturb_the_cluster(self):
+        path = os.path.join(self.dir, "accounting.db")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("this is no database\n" * 1000)
+        self.up("--accounting", path)
+        self.gangway("submit", "--", "true")
+        refused = self.gangway("usage", rc=1)
+        self.assertIn("move it away", refused.stderr)
+        os.rename(path, path + ".damaged")
+        self.assertEqual(self.gangway("submit", "--", "true").returncode, 0)
+        self.gangway("down")
+        self.up("--accounting", path)
+        self.assertGreaterEqual(self.sums()[0]["jobs"], 1)
+
+
+if __name__ == "__main__":
+    e2e.main()
