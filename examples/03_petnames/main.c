@@ -43,6 +43,7 @@ static const char usage[] =
     "                       of Seattle's open data, else made-up names (made-up names)\n"
     "  --column NAME        of a CSV (Animal's Name, Pet Name or Name)\n"
     "  --allow-http         the URL may be http, unencrypted\n"
+    "  --gpu                train on GPUs, one for each rank\n"
     "  --batch N            samples of each rank; the global batch is N x ranks\n"
     "  --epochs N           passes over the data\n"
     "  --steps N            end after so many steps, whatever the epochs\n"
@@ -129,6 +130,9 @@ static int read_option(int option, struct arguments *arguments, struct given *gi
     case 'k':
         given->checkpoint = optarg;
         return 0;
+    case 'G':
+        train->gpu = true;
+        return 0;
     case 'R':
         train->resume = true;
         return 0;
@@ -178,6 +182,7 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments, st
         {"temperature", required_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
         {"allow-http", no_argument, NULL, 'H'},
+        {"gpu", no_argument, NULL, 'G'},
         {NULL, 0, NULL, 0},
     };
     *arguments = (struct arguments){.train.seed = 1, .temperature = 0.8};
@@ -231,9 +236,10 @@ static int train(const struct arguments *arguments, struct gw_error *error)
     (void)fflush(stdout);
     int rc = gw_client_open(GW_CLIENT_OPTIONS(.slots = arguments->ranks), &client, error);
     if (rc >= 0)
-        rc = gw_dispatch(client, arguments->ranks, pet_trainer,
-                         GW_OPTIONS(.gang.min_ranks = arguments->ranks_min),
-                         GW_ARGS(pet_trainer_argument(options)), &future, error);
+        rc = gw_dispatch(
+            client, arguments->ranks, pet_trainer,
+            GW_OPTIONS(.gang.min_ranks = arguments->ranks_min, .gpu.count = options->gpu),
+            GW_ARGS(pet_trainer_argument(options)), &future, error);
     if (rc >= 0) {
         rank_log_print(client, future, false);
         rc = gw_future_get(future, 0, &value, error);

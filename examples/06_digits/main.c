@@ -25,6 +25,7 @@ static const char usage[] =
     "  --optimizer NAME   sgd, adam or lars (sgd)\n"
     "  --lr X             learning rate of one rank; N ranks have N times this (sgd 0.01, adam\n"
     "                     0.001, lars 0.05)\n"
+    "  --gpu              train on GPUs, one for each rank\n"
     "  --plateau          reduce the rate if the held-out loss no longer falls (else a cosine)\n"
     "  --batch N          images of each rank; the global batch is N x ranks (50)\n"
     "  --epochs N         passes over the data (8)\n"
@@ -92,6 +93,9 @@ static int read_option(int option, struct arguments *arguments)
     case 'o':
         train->optimizer = optarg;
         return 0;
+    case 'g':
+        train->gpu = true;
+        return 0;
     case 'p':
         train->plateau = true;
         return 0;
@@ -106,17 +110,12 @@ static int read_option(int option, struct arguments *arguments)
 static int read_arguments(int argc, char **argv, struct arguments *arguments)
 {
     static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'r'},
-        {"data", required_argument, NULL, 'd'},
-        {"net", required_argument, NULL, 'n'},
-        {"optimizer", required_argument, NULL, 'o'},
-        {"lr", required_argument, NULL, 'l'},
-        {"plateau", no_argument, NULL, 'p'},
-        {"batch", required_argument, NULL, 'b'},
-        {"epochs", required_argument, NULL, 'e'},
-        {"seed", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"ranks", required_argument, NULL, 'r'},  {"data", required_argument, NULL, 'd'},
+        {"net", required_argument, NULL, 'n'},    {"optimizer", required_argument, NULL, 'o'},
+        {"lr", required_argument, NULL, 'l'},     {"gpu", no_argument, NULL, 'g'},
+        {"plateau", no_argument, NULL, 'p'},      {"batch", required_argument, NULL, 'b'},
+        {"epochs", required_argument, NULL, 'e'}, {"seed", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     int rc = 0, option;
     while (rc == 0 && (option = getopt_long(argc, argv, "", options, NULL)) >= 0)
@@ -150,8 +149,8 @@ static int train(const struct arguments *arguments, struct gw_error *error)
     (void)fflush(stdout);
     int rc = gw_client_open(GW_CLIENT_OPTIONS(.slots = ranks), &client, error);
     if (rc == 0)
-        rc = gw_dispatch(client, ranks, digits_train, NULL, GW_ARGS(digits_train_argument(options)),
-                         &future, error);
+        rc = gw_dispatch(client, ranks, digits_train, GW_OPTIONS(.gpu.count = options->gpu),
+                         GW_ARGS(digits_train_argument(options)), &future, error);
     if (rc == 0) {
         rank_log_print(client, future, false);
         rc = gw_future_get(future, 0, &value, error);

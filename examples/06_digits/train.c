@@ -4,6 +4,7 @@
 
 #include "examples/06_digits/images.h"
 #include "examples/06_digits/model.h"
+#include "examples/nn/device.h"
 
 #include <gangway/rng.h>
 #include <stdio.h>
@@ -26,16 +27,18 @@ struct run {
     struct gw_task *task;
     struct digits_train_options options;
     struct digits_images images;
+    struct nn_device *device; /* NULL: the CPU */
     struct nn_net *net;
-    nn_real *parameters, *gradients[TENSORS_MAX];
+    nn_real *parameters, *gradients[TENSORS_MAX]; /* on the device, if there is one */
+    nn_real *parameters_copy; /* on the host: as they were when they were last copied */
     struct gw_ddp *ddp;
     struct gw_optimizer *optimizer;
     struct gw_schedule *schedule;
     struct gw_plateau *plateau;
     struct gw_sampler *sampler;
-    nn_real *pixels, *slope; /* [batch][DIGITS_PIXELS], [batch][DIGITS_CLASSES] */
-    uint8_t *labels;         /* [batch] */
-    char *state;             /* a checkpoint: position, parameters, statistics, optimizer */
+    nn_real *pixels; /* [batch][DIGITS_PIXELS] */
+    uint8_t *labels; /* [batch] */
+    char *state;     /* a checkpoint: position, parameters, statistics, optimizer */
     size_t state_bytes;
     struct position at;
     int64_t steps; /* of an epoch */
@@ -58,6 +61,7 @@ struct gw_value *digits_train_argument(const struct digits_train_options *option
     int rc = gw_dict_set(dict, "net", gw_str(options->net));
     rc |= gw_dict_set(dict, "optimizer", gw_str(options->optimizer));
     rc |= gw_dict_set(dict, "data", gw_str(options->data));
+    rc |= gw_dict_set(dict, "gpu", gw_bool(options->gpu));
     rc |= gw_dict_set(dict, "plateau", gw_bool(options->plateau));
     rc |= gw_dict_set(dict, "batch", gw_i64(options->batch));
     rc |= gw_dict_set(dict, "epochs", gw_i64(options->epochs));
@@ -80,6 +84,8 @@ static int read_options(struct gw_task *task, struct digits_train_options *optio
         rc = gw_value_get_str(gw_value_find(dict, "optimizer"), &options->optimizer, error);
     if (rc == 0)
         rc = gw_value_get_str(gw_value_find(dict, "data"), &options->data, error);
+    if (rc == 0)
+        rc = gw_value_get_bool(gw_value_find(dict, "gpu"), &options->gpu, error);
     if (rc == 0)
         rc = gw_value_get_bool(gw_value_find(dict, "plateau"), &options->plateau, error);
     if (rc == 0)
@@ -117,12 +123,34 @@ int digits_train_read_result(const struct gw_value *value, struct digits_train_r
 
 /* -- Making a run ------------------------------------------------------------------------------ */
 
-static int sum_over_ranks(void *user, double *sums, size_t count, struct gw_error *error)
+static int sum_over_ranks(void *comm, double *sums, size_t count, struct gw_error *error)
 {
     return gw_comm_all_reduce(
-        user,
+        comm,
         GW_COMM_ARGS(.recv = sums, .count = count, .dtype = GW_DTYPE_F64, .reduce = GW_REDUCE_SUM),
         error);
+}
+
+/* The same where the network computes. */
+static int sum_statistics(void *user, double *sums, size_t count, struct gw_error *error)
+{
+    struct run *run = user;
+    return gw_comm_all_reduce(gw_task_comm(run->task),
+                              GW_COMM_ARGS(.recv = sums, .count = count, .dtype = GW_DTYPE_F64,
+                                           .reduce = GW_REDUCE_SUM,
+                                           .stream = run->device ? run->device->stream : NULL),
+                              error);
+}
+
+/* Copies the parameters to the device, or from it. */
+static int copy_parameters(struct run *run, bool to_device)
+{
+    const size_t bytes = nn_net_parameters(run->net) * sizeof *run->parameters;
+    if (!run->device)
+        return 0;
+    nn_device_copy(run->device, to_device ? run->parameters : run->parameters_copy,
+                   to_device ? run->parameters_copy : run->parameters, bytes);
+    return nn_device_wait(run->device, gw_task_error(run->task));
 }
 
 static int make_net(struct run *run)
@@ -134,19 +162,24 @@ static int make_net(struct run *run)
     if (!run->net)
         return gw_task_fail(run->task, GW_EINVAL, "there is no net \"%s\": convnet or residual",
                             run->options.net);
-    int rc = nn_net_prepare(run->net, batch, error);
+    int rc = run->options.gpu ? nn_device_open(comm, &run->device, error) : 0;
+    nn_net_use_device(run->net, run->device);
+    if (rc == 0)
+        rc = nn_net_prepare(run->net, batch, error);
     if (rc < 0)
         return rc;
-    run->parameters = calloc(nn_net_parameters(run->net), sizeof *run->parameters);
+    const size_t bytes = nn_net_parameters(run->net) * sizeof *run->parameters;
+    run->parameters_copy = run->parameters = calloc(1, bytes);
+    if (run->device)
+        run->parameters = nn_device_alloc(run->device, bytes);
     run->pixels = calloc(batch * DIGITS_PIXELS, sizeof *run->pixels);
-    run->slope = calloc(batch * DIGITS_CLASSES, sizeof *run->slope);
     run->labels = calloc(batch, 1);
-    if (!run->parameters || !run->pixels || !run->slope || !run->labels)
+    if (!run->parameters_copy || !run->parameters || !run->pixels || !run->labels)
         return gw_task_fail(run->task, GW_ENOMEM, "no memory for batches of %zu images", batch);
-    nn_net_randomise(run->net, (uint64_t)run->options.seed, run->parameters);
+    nn_net_randomise(run->net, (uint64_t)run->options.seed, run->parameters_copy);
     if (gw_comm_size(comm) > 1)
-        nn_net_synchronise(run->net, sum_over_ranks, gw_comm_size(comm), comm);
-    return 0;
+        nn_net_synchronise(run->net, sum_statistics, gw_comm_size(comm), run);
+    return copy_parameters(run, true);
 }
 
 static int open_ddp(struct run *run)
@@ -162,9 +195,10 @@ static int open_ddp(struct run *run)
         params[t].dims = tensor->dims;
         memcpy(params[t].shape, tensor->shape, sizeof tensor->shape);
     }
-    int rc = gw_ddp_open(
-        GW_DDP_OPTIONS(.comm = gw_task_comm(run->task), .params = params, .params_count = count),
-        &run->ddp, gw_task_error(run->task));
+    int rc = gw_ddp_open(GW_DDP_OPTIONS(.comm = gw_task_comm(run->task), .params = params,
+                                        .params_count = count,
+                                        .stream = run->device ? run->device->stream : NULL),
+                         &run->ddp, gw_task_error(run->task));
     for (size_t t = 0; t < count && rc == 0; t++)
         run->gradients[t] = gw_ddp_gradient(run->ddp, t);
     return rc;
@@ -186,6 +220,7 @@ static int make_optimizer(struct run *run)
     } else if (strcmp(run->options.optimizer, "sgd") != 0)
         return gw_task_fail(run->task, GW_EINVAL, "there is no optimizer \"%s\": sgd, adam or lars",
                             run->options.optimizer);
+    options.stream = run->device ? run->device->stream : NULL;
     memset(tensors, 0, sizeof tensors);
     for (size_t t = 0; t < nn_net_tensors(run->net); t++) {
         const struct nn_tensor *tensor = nn_net_tensor(run->net, t);
@@ -253,10 +288,13 @@ static int save(struct run *run)
     size_t statistics, optimizer;
     nn_real *numbers = nn_net_statistics(run->net, &statistics);
     const void *moments = gw_optimizer_state(run->optimizer, &optimizer);
+    const int rc = copy_parameters(run, false);
+    if (rc < 0 || !moments)
+        return rc < 0 ? rc : gw_task_fail(run->task, GW_EIO, "cannot read the GPU's memory");
     run->at.schedule = gw_schedule_state(run->schedule);
     run->at.plateau = gw_plateau_state(run->plateau);
     char *at = move(run->state, &run->at, sizeof run->at, true);
-    at = move(at, run->parameters, nn_net_parameters(run->net) * sizeof(nn_real), true);
+    at = move(at, run->parameters_copy, nn_net_parameters(run->net) * sizeof(nn_real), true);
     at = move(at, numbers, statistics * sizeof(nn_real), true);
     memcpy(at, moments, optimizer);
     return gw_checkpoint_save(run->task, run->state, run->state_bytes,
@@ -273,9 +311,13 @@ static int restore(struct run *run)
     nn_real *numbers = nn_net_statistics(run->net, &statistics);
     (void)gw_optimizer_state(run->optimizer, &optimizer);
     char *at = move(run->state, &run->at, sizeof run->at, false);
-    at = move(at, run->parameters, nn_net_parameters(run->net) * sizeof(nn_real), false);
+    at = move(at, run->parameters_copy, nn_net_parameters(run->net) * sizeof(nn_real), false);
     at = move(at, numbers, statistics * sizeof(nn_real), false);
     rc = gw_optimizer_set_state(run->optimizer, at, optimizer, gw_task_error(run->task));
+    if (rc == 0)
+        rc = nn_net_statistics_changed(run->net, gw_task_error(run->task));
+    if (rc == 0)
+        rc = copy_parameters(run, true);
     gw_plateau_set_state(run->plateau, &run->at.plateau);
     gw_schedule_set_state(run->schedule, &run->at.schedule);
     if (gw_task_rank(run->task) == 0)
@@ -336,17 +378,19 @@ static int train_step(struct run *run, double *loss)
     int rc =
         nn_net_forward(run->net, run->parameters, run->pixels, (size_t)batch, true, &output, error);
     if (rc == 0)
+        rc = nn_net_entropy(run->net, run->labels, error);
+    if (rc == 0)
         rc = gw_ddp_begin(run->ddp, true, error);
     if (rc < 0)
         return rc;
-    *loss =
-        nn_cross_entropy(output, run->labels, (size_t)batch, DIGITS_CLASSES, run->slope, &right);
     run->rc = 0;
-    rc = nn_net_backward(run->net, run->parameters, run->slope, run->gradients, run_on_gradient,
-                         run, error);
+    rc = nn_net_backward(run->net, run->parameters, NULL, run->gradients, run_on_gradient, run,
+                         error);
     rc = rc < 0 ? rc : run->rc;
     if (rc == 0)
         rc = gw_ddp_finish(run->ddp, error);
+    if (rc == 0)
+        rc = nn_net_entropy_end(run->net, loss, &right, error);
     if (rc < 0)
         return rc;
     gw_optimizer_set_lr(run->optimizer, gw_schedule_lr(run->schedule) * run->at.reduced);
@@ -363,24 +407,28 @@ static int evaluate(struct run *run)
     const size_t rank = (size_t)gw_comm_rank(gw_task_comm(run->task));
     const size_t count = run->images.count - run->images.train;
     const size_t end = count * (rank + 1) / ranks, batch = (size_t)run->options.batch;
+    struct gw_error *error = gw_task_error(run->task);
     double sums[2] = {0};
     int rc = 0;
     for (size_t first = count * rank / ranks; first < end && rc == 0; first += batch) {
         const size_t some = end - first < batch ? end - first : batch;
         const nn_real *output;
+        double loss;
         size_t right;
         for (size_t i = 0; i < some; i++)
             put_image(run, i, run->images.train + first + i, 0, 0);
-        rc = nn_net_forward(run->net, run->parameters, run->pixels, some, false, &output,
-                            gw_task_error(run->task));
+        rc = nn_net_forward(run->net, run->parameters, run->pixels, some, false, &output, error);
+        if (rc == 0)
+            rc = nn_net_entropy(run->net, run->labels, error);
+        if (rc == 0)
+            rc = nn_net_entropy_end(run->net, &loss, &right, error);
         if (rc < 0)
             break;
-        sums[0] += (double)some *
-                   nn_cross_entropy(output, run->labels, some, DIGITS_CLASSES, NULL, &right);
+        sums[0] += (double)some * loss;
         sums[1] += (double)right;
     }
     if (rc == 0)
-        rc = sum_over_ranks(gw_task_comm(run->task), sums, 2, gw_task_error(run->task));
+        rc = sum_over_ranks(gw_task_comm(run->task), sums, 2, error);
     run->held_out_loss = sums[0] / (double)count;
     run->accuracy = sums[1] / (double)count;
     return rc;
@@ -473,10 +521,12 @@ static int digits_train(struct gw_task *task)
     gw_optimizer_free(run.optimizer);
     gw_ddp_close(run.ddp);
     nn_net_free(run.net);
+    if (run.device)
+        nn_device_release(run.device, run.parameters);
+    nn_device_close(run.device);
     digits_images_deinit(&run.images);
-    free(run.parameters);
+    free(run.parameters_copy);
     free(run.pixels);
-    free(run.slope);
     free(run.labels);
     free(run.state);
     return rc;

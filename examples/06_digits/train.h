@@ -10,6 +10,7 @@ struct digits_train_options {
     const char *net;       /* "convnet" or "residual" */
     const char *optimizer; /* "sgd", "adam", "lars" */
     const char *data;      /* folder with MNIST's files; "": drawn digits */
+    bool gpu;              /* train on GPUs: the gang has one for each rank */
     bool plateau;  /* the rate falls if the held-out loss no longer does; else by a cosine */
     int64_t batch; /* images of each rank */
     int64_t epochs;

@@ -4,6 +4,8 @@
 
 #include "examples/nn/tensor.h"
 
+struct nn_device;
+
 enum { NN_INPUTS_MAX = 2, NN_LAYER_TENSORS_MAX = 2 };
 
 struct nn_pass;
@@ -40,9 +42,15 @@ struct nn_net {
     size_t parameters_count;
     nn_real *statistics; /* means and variances of all normalisations */
     size_t statistics_count;
-    nn_real *columns; /* scratch of convolutions */
+    nn_real *columns; /* scratch of convolutions; on a device [samples][...] */
     size_t columns_count;
-    double *sums; /* scratch of normalisations, [2][channels] */
+    nn_real *products; /* the same, on a device: gradients of weights, [samples][...] */
+    size_t products_count;
+    double *sums;               /* scratch of normalisations, [2][channels] */
+    struct nn_entropy *entropy; /* used by nn_net_entropy; NULL: not yet */
+    struct nn_device *device;   /* NULL: the CPU; else values, gradients, statistics and scratch are
+                                   in its memory */
+    nn_real *statistics_copy;   /* on the host, if there is a device */
     size_t samples_max;
     size_t batch;           /* samples of the last forward pass */
     nn_sum_over_ranks *sum; /* NULL: each rank for itself */
@@ -60,6 +68,16 @@ struct nn_pass {
     size_t samples;
     bool training;
     struct gw_error *error;
+};
+
+/* The loss of a batch, of samples_max samples. */
+struct nn_entropy {
+    nn_real *gradient;       /* of the output, [samples][outputs] */
+    double loss;             /* the mean, on the CPU */
+    size_t right;            /* on the CPU */
+    uint32_t *labels, *sent; /* [samples], on a device, and on the host */
+    double *parts;           /* [2][samples] losses and hits, on a device */
+    double *sums, got[2];    /* of the parts, on a device, and on the host */
 };
 
 extern const struct nn_kind nn_kind_convolution, nn_kind_dense, nn_kind_batch_norm, nn_kind_relu,

@@ -2,6 +2,7 @@
  * order of the numbers is one in which everything can be computed. */
 #include "examples/nn/net.h"
 
+#include "examples/nn/device_layers.h"
 #include "examples/nn/layer.h"
 
 #include <gangway/rng.h>
@@ -32,24 +33,58 @@ struct nn_net *nn_net_new(struct nn_shape input)
     return net;
 }
 
+/* Zeroed memory where the network computes. */
+static void *room_new(const struct nn_net *net, size_t bytes)
+{
+    return net->device ? nn_device_alloc(net->device, bytes) : calloc(1, bytes);
+}
+
+static void room_free(const struct nn_net *net, void *memory)
+{
+    if (net->device)
+        nn_device_release(net->device, memory);
+    else
+        free(memory);
+}
+
+static void entropy_free(const struct nn_net *net, struct nn_entropy *entropy)
+{
+    if (!entropy)
+        return;
+    room_free(net, entropy->gradient);
+    room_free(net, entropy->labels);
+    room_free(net, entropy->parts);
+    room_free(net, entropy->sums);
+    free(entropy->sent);
+    free(entropy);
+}
+
 void nn_net_free(struct nn_net *net)
 {
     if (!net)
         return;
     for (int i = 0; i < net->layers_count; i++) {
         struct nn_layer *layer = &net->layers[i];
-        if (layer->kind) /* the input is the caller's */
-            free(layer->value);
-        free(layer->gradient);
-        free(layer->moments);
-        free(layer->places);
+        if (layer->kind || net->device) /* the input is the caller's */
+            room_free(net, layer->value);
+        room_free(net, layer->gradient);
+        room_free(net, layer->moments);
+        room_free(net, layer->places);
     }
+    room_free(net, net->statistics);
+    room_free(net, net->columns);
+    room_free(net, net->products);
+    room_free(net, net->sums);
+    entropy_free(net, net->entropy);
+    free(net->statistics_copy);
     free(net->layers);
     free(net->tensors);
-    free(net->statistics);
-    free(net->columns);
-    free(net->sums);
     free(net);
+}
+
+void nn_net_use_device(struct nn_net *net, struct nn_device *device)
+{
+    net->device = device;
 }
 
 static int fail(struct nn_net *net, int rc, const struct nn_kind *kind, const char *why)
@@ -132,6 +167,9 @@ int nn_convolution(struct nn_net *net, int input, int channels, int kernel, int 
         (size_t)from.channels * (size_t)(kernel * kernel) * nn_shape_area(net->layers[layer].shape);
     if (columns > net->columns_count)
         net->columns_count = columns;
+    const size_t products = (size_t)channels * (size_t)from.channels * (size_t)(kernel * kernel);
+    if (products > net->products_count)
+        net->products_count = products;
     return add_weight(net, layer,
                       (struct nn_tensor){.dims = 4,
                                          .shape = {(size_t)channels, (size_t)from.channels,
@@ -206,15 +244,15 @@ int nn_add(struct nn_net *net, int first, int second)
 
 /* -- Making room ------------------------------------------------------------------------------- */
 
-static int allocate(struct nn_layer *layer, size_t samples)
+static int allocate(const struct nn_net *net, struct nn_layer *layer, size_t samples)
 {
     const size_t count = samples * nn_shape_size(layer->shape);
-    layer->value = malloc(count * sizeof *layer->value);
-    layer->gradient = malloc(count * sizeof *layer->gradient);
+    layer->value = room_new(net, count * sizeof *layer->value);
+    layer->gradient = room_new(net, count * sizeof *layer->gradient);
     if (layer->kind == &nn_kind_batch_norm)
-        layer->moments = calloc(2 * (size_t)layer->shape.channels, sizeof *layer->moments);
+        layer->moments = room_new(net, 2 * (size_t)layer->shape.channels * sizeof *layer->moments);
     if (layer->kind == &nn_kind_max_pool)
-        layer->places = calloc(count, sizeof *layer->places);
+        layer->places = room_new(net, count * sizeof *layer->places);
     return !layer->value || !layer->gradient ||
                    (layer->kind == &nn_kind_batch_norm && !layer->moments) ||
                    (layer->kind == &nn_kind_max_pool && !layer->places)
@@ -223,14 +261,24 @@ static int allocate(struct nn_layer *layer, size_t samples)
 }
 
 /* Running means are 0, running variances 1. */
-static void reset_statistics(struct nn_net *net)
+static void reset_statistics(const struct nn_net *net, nn_real *statistics)
 {
     for (int i = 1; i < net->layers_count; i++) {
         const struct nn_layer *layer = &net->layers[i];
         if (layer->kind == &nn_kind_batch_norm)
             for (int c = 0; c < layer->shape.channels; c++)
-                net->statistics[layer->statistics + (size_t)(layer->shape.channels + c)] = 1;
+                statistics[layer->statistics + (size_t)(layer->shape.channels + c)] = 1;
     }
+}
+
+/* What only a device needs: the input, more scratch, and a copy of the statistics. */
+static int prepare_device(struct nn_net *net, size_t samples)
+{
+    const size_t input = samples * nn_shape_size(net->layers[0].shape);
+    net->layers[0].value = room_new(net, input * sizeof(nn_real));
+    net->products = room_new(net, (samples * net->products_count + 1) * sizeof *net->products);
+    net->statistics_copy = calloc(net->statistics_count + 1, sizeof *net->statistics_copy);
+    return net->layers[0].value && net->products && net->statistics_copy ? 0 : GW_ENOMEM;
 }
 
 int nn_net_prepare(struct nn_net *net, size_t samples, struct gw_error *error)
@@ -242,19 +290,22 @@ int nn_net_prepare(struct nn_net *net, size_t samples, struct gw_error *error)
         return gw_error_set(error, GW_EINVAL, "a network needs a layer and batches of a sample");
     size_t channels = 1;
     for (int i = 1; i < net->layers_count && rc == 0; i++) {
-        rc = allocate(&net->layers[i], samples);
+        rc = allocate(net, &net->layers[i], samples);
         if (channels < (size_t)net->layers[i].shape.channels)
             channels = (size_t)net->layers[i].shape.channels;
     }
     net->samples_max = samples;
-    net->columns = malloc((net->columns_count + 1) * sizeof *net->columns);
-    net->statistics = calloc(net->statistics_count + 1, sizeof *net->statistics);
-    net->sums = calloc(2 * channels, sizeof *net->sums);
+    const size_t at_once = net->device ? samples : 1, statistics = net->statistics_count + 1;
+    net->columns = room_new(net, (at_once * net->columns_count + 1) * sizeof *net->columns);
+    net->statistics = room_new(net, statistics * sizeof *net->statistics);
+    net->sums = room_new(net, 2 * channels * sizeof *net->sums);
+    if (net->device)
+        rc = prepare_device(net, samples);
     if (rc < 0 || !net->columns || !net->statistics || !net->sums)
         return gw_error_set(error, GW_ENOMEM, "no memory for batches of %zu samples", samples);
-    reset_statistics(net);
+    reset_statistics(net, net->device ? net->statistics_copy : net->statistics);
     openblas_set_num_threads(1);
-    return 0;
+    return nn_net_statistics_changed(net, error);
 }
 
 /* -- Parameters -------------------------------------------------------------------------------- */
@@ -277,7 +328,21 @@ size_t nn_net_parameters(const struct nn_net *net)
 nn_real *nn_net_statistics(struct nn_net *net, size_t *count)
 {
     *count = net->statistics_count;
-    return net->statistics;
+    if (!net->device)
+        return net->statistics;
+    nn_device_copy(net->device, net->statistics_copy, net->statistics,
+                   net->statistics_count * sizeof *net->statistics);
+    (void)nn_device_wait(net->device, NULL); /* the failure stays in the device */
+    return net->statistics_copy;
+}
+
+int nn_net_statistics_changed(struct nn_net *net, struct gw_error *error)
+{
+    if (!net->device)
+        return 0;
+    nn_device_copy(net->device, net->statistics, net->statistics_copy,
+                   net->statistics_count * sizeof *net->statistics);
+    return nn_device_wait(net->device, error);
 }
 
 void nn_net_randomise(const struct nn_net *net, uint64_t seed, nn_real *parameters)
@@ -320,9 +385,15 @@ int nn_net_forward(struct nn_net *net, const nn_real *parameters, const nn_real 
         return gw_error_set(error, GW_EINVAL,
                             "a batch of %zu samples: this network has room for %zu", samples,
                             net->samples_max);
-    net->layers[0].value = (nn_real *)(uintptr_t)input;
+    if (net->device)
+        nn_device_copy(net->device, net->layers[0].value, input,
+                       samples * nn_shape_size(net->layers[0].shape) * sizeof *input);
+    else
+        net->layers[0].value = (nn_real *)(uintptr_t)input;
     for (int i = 1; i < net->layers_count; i++) {
-        const int rc = net->layers[i].kind->forward(&pass, &net->layers[i]);
+        struct nn_layer *layer = &net->layers[i];
+        const int rc = net->device ? nn_device_layer_forward(&pass, layer)
+                                   : layer->kind->forward(&pass, layer);
         if (rc < 0)
             return rc;
     }
@@ -341,17 +412,25 @@ int nn_net_backward(struct nn_net *net, const nn_real *parameters, const nn_real
                            .samples = net->batch,
                            .training = true,
                            .error = error};
+    if (!output_gradient)
+        output_gradient = net->entropy->gradient;
     for (int i = 1; i < net->layers_count; i++) {
         struct nn_layer *layer = &net->layers[i];
         const size_t bytes = pass.samples * nn_shape_size(layer->shape) * sizeof *layer->gradient;
-        if (i + 1 == net->layers_count)
+        const bool is_output = i + 1 == net->layers_count;
+        if (net->device && is_output)
+            nn_device_copy(net->device, layer->gradient, output_gradient, bytes);
+        else if (net->device)
+            nn_device_zero(net->device, layer->gradient, bytes);
+        else if (is_output)
             memcpy(layer->gradient, output_gradient, bytes);
         else
             memset(layer->gradient, 0, bytes);
     }
     for (int i = net->layers_count - 1; i > 0; i--) {
         struct nn_layer *layer = &net->layers[i];
-        const int rc = layer->kind->backward(&pass, layer);
+        const int rc = net->device ? nn_device_layer_backward(&pass, layer)
+                                   : layer->kind->backward(&pass, layer);
         if (rc < 0)
             return rc;
         for (int t = layer->tensors_count - 1; t >= 0 && on_gradient; t--)
@@ -381,4 +460,73 @@ double nn_cross_entropy(const nn_real *output, const uint8_t *labels, size_t sam
                           (double)samples);
     }
     return loss / (double)samples;
+}
+
+/* -- The loss ---------------------------------------------------------------------------------- */
+
+static int entropy_new(struct nn_net *net, struct gw_error *error)
+{
+    struct nn_entropy *made = calloc(1, sizeof *made);
+    const size_t samples = net->samples_max;
+    const size_t outputs = samples * nn_shape_size(net->layers[net->layers_count - 1].shape);
+    bool complete = made != NULL;
+    if (complete) {
+        made->gradient = room_new(net, outputs * sizeof *made->gradient);
+        complete = made->gradient != NULL;
+    }
+    if (complete && net->device) {
+        made->labels = room_new(net, samples * sizeof *made->labels);
+        made->parts = room_new(net, 2 * samples * sizeof *made->parts);
+        made->sums = room_new(net, sizeof made->got);
+        made->sent = calloc(samples, sizeof *made->sent);
+        complete = made->labels && made->parts && made->sums && made->sent;
+    }
+    if (!complete) {
+        entropy_free(net, made);
+        return gw_error_set(error, GW_ENOMEM, "no memory for the loss of %zu samples", samples);
+    }
+    net->entropy = made;
+    return 0;
+}
+
+static void entropy_on_device(struct nn_net *net, const uint8_t *labels, int classes)
+{
+    struct nn_entropy *own = net->entropy;
+    const size_t samples = net->batch;
+    for (size_t i = 0; i < samples; i++)
+        own->sent[i] = labels[i];
+    nn_device_copy(net->device, own->labels, own->sent, samples * sizeof *own->sent);
+    NN_DEVICE_RUN(net->device, .kind = NN_KERNEL_ENTROPY, .count = samples,
+                  .at = {net->layers[net->layers_count - 1].value, own->labels, own->parts,
+                         own->parts + samples, own->gradient},
+                  .n = {classes}, .x = (double)samples);
+    NN_DEVICE_RUN(net->device, .kind = NN_KERNEL_SUM_DOUBLES, .count = 1,
+                  .at = {own->parts, own->parts + samples, own->sums}, .n = {(int64_t)samples});
+    nn_device_copy(net->device, own->got, own->sums, sizeof own->got);
+}
+
+int nn_net_entropy(struct nn_net *net, const uint8_t *labels, struct gw_error *error)
+{
+    const struct nn_layer *output = &net->layers[net->layers_count - 1];
+    const int classes = (int)nn_shape_size(output->shape);
+    const int rc = net->entropy ? 0 : entropy_new(net, error);
+    if (rc < 0)
+        return rc;
+    if (net->device)
+        entropy_on_device(net, labels, classes);
+    else
+        net->entropy->loss = nn_cross_entropy(output->value, labels, net->batch, classes,
+                                              net->entropy->gradient, &net->entropy->right);
+    return 0;
+}
+
+int nn_net_entropy_end(struct nn_net *net, double *loss, size_t *right, struct gw_error *error)
+{
+    struct nn_entropy *own = net->entropy;
+    const int rc = net->device ? nn_device_wait(net->device, error) : 0;
+    if (rc < 0)
+        return rc;
+    *loss = net->device ? own->got[0] / (double)net->batch : own->loss;
+    *right = net->device ? (size_t)own->got[1] : own->right;
+    return 0;
 }

@@ -1,4 +1,5 @@
-/* A network of layers, computed forward and backward on the CPU, with OpenBLAS for the products.
+/* A network of layers, computed forward and backward on the CPU, with OpenBLAS for the products, or
+ * on a GPU (device.h).
  *
  * Each call that adds a layer returns its number, which later layers take as their input. So a
  * residual block is:
@@ -17,6 +18,7 @@
 
 #include "examples/nn/tensor.h"
 
+struct nn_device;
 struct nn_net;
 
 /* nn_net_new returns a network whose layer 0 is the input, or NULL if out of memory. The caller
@@ -47,6 +49,12 @@ int nn_add(struct nn_net *net, int first, int second);
 /* nn_net_shape returns the shape of a layer's output. */
 struct nn_shape nn_net_shape(const struct nn_net *net, int layer);
 
+/* nn_net_use_device makes the network compute on a device, which is borrowed and outlives it. It
+ * comes before nn_net_prepare. Passes are then only enqueued, and nn_net_entropy_end waits for
+ * them. Parameters, gradients and what the passes return are in memory of the device; inputs,
+ * labels and statistics are in memory of the host. */
+void nn_net_use_device(struct nn_net *net, struct nn_device *device);
+
 /* nn_net_prepare makes room for batches of up to `samples` samples. No layer can be added later.
  * GW_EINVAL: a layer was given an input or a size that cannot be. GW_ENOMEM. */
 int nn_net_prepare(struct nn_net *net, size_t samples, struct gw_error *error);
@@ -62,11 +70,14 @@ size_t nn_net_parameters(const struct nn_net *net);
 void nn_net_randomise(const struct nn_net *net, uint64_t seed, nn_real *parameters);
 
 /* nn_net_statistics returns the running means and variances of all normalisations, which belong
- * into a checkpoint: *count numbers. The network owns them; the caller may overwrite them. */
+ * into a checkpoint: *count numbers. The network owns them; the caller may overwrite them, and
+ * then calls nn_net_statistics_changed, which returns a failure of the device. */
 nn_real *nn_net_statistics(struct nn_net *net, size_t *count);
+int nn_net_statistics_changed(struct nn_net *net, struct gw_error *error);
 
 /* nn_net_synchronise makes every normalisation use the batch of all ranks together, if they all
- * have equally many samples. Without this call each rank uses its own. */
+ * have equally many samples. Without this call each rank uses its own. With a device, `sum` gets
+ * memory of the device, and enqueues its work on the stream of the device. */
 void nn_net_synchronise(struct nn_net *net, nn_sum_over_ranks *sum, int ranks, void *user);
 
 /* nn_net_forward computes the output of a batch, *output[samples][outputs], which is borrowed until
@@ -80,7 +91,8 @@ int nn_net_forward(struct nn_net *net, const nn_real *parameters, const nn_real 
 typedef void nn_on_gradient(void *user, size_t tensor);
 
 /* nn_net_backward adds the gradients of the last forward pass, which was one of training, to
- * gradients[tensor][count], from the gradient of its output, output_gradient[samples][outputs].
+ * gradients[tensor][count], from the gradient of its output, output_gradient[samples][outputs]
+ * (NULL: that of the last nn_net_entropy).
  * on_gradient may be NULL. Errors are those of nn_sum_over_ranks. */
 int nn_net_backward(struct nn_net *net, const nn_real *parameters, const nn_real *output_gradient,
                     nn_real *const *gradients, nn_on_gradient *on_gradient, void *user,
@@ -91,5 +103,11 @@ int nn_net_backward(struct nn_net *net, const nn_real *parameters, const nn_real
  * the largest output. gradient may be NULL. */
 double nn_cross_entropy(const nn_real *output, const uint8_t *labels, size_t samples, int classes,
                         nn_real *gradient, size_t *right);
+
+/* nn_net_entropy does the same with the output of the last forward pass, and keeps the gradient for
+ * nn_net_backward. nn_net_entropy_end gives the loss and how many are right; with a device it waits
+ * for all work, and returns the first failure. GW_ENOMEM. */
+int nn_net_entropy(struct nn_net *net, const uint8_t *labels, struct gw_error *error);
+int nn_net_entropy_end(struct nn_net *net, double *loss, size_t *right, struct gw_error *error);
 
 #endif

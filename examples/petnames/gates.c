@@ -36,7 +36,7 @@ static int pet_is_wide(void)
             name##_any arguments;                                                                  \
     }
 
-#ifdef PET_DOUBLE
+#ifdef NN_DOUBLE
 static inline PET_INLINE double pet_exp(double x)
 {
     return exp(x);

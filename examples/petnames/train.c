@@ -2,6 +2,8 @@
  * when to evaluate) comes from options, which are the same on all ranks, never from a clock. */
 #include "examples/petnames/train.h"
 
+#include "examples/petnames/device_model.h"
+
 #include <gangway/ddp.h>
 #include <gangway/optimizer.h>
 #include <gangway/sampler.h>
@@ -18,8 +20,11 @@ struct pet_train {
     struct gw_comm *comm;
     struct pet_model model;
     struct pet_train_progress progress;
-    pet_real *parameters;
+    pet_real *parameters;             /* on a GPU: as they were when they were last read */
+    pet_real *used_parameters;        /* the same array, or that on the device */
     pet_real *gradients[PET_TENSORS]; /* in ddp's buckets */
+    struct nn_device *device;         /* NULL: the CPU */
+    struct pet_device_model *on_device;
     struct gw_ddp *ddp;
     struct gw_optimizer *optimizer;
     struct gw_sampler *sampler;
@@ -105,14 +110,15 @@ static int open_ddp(struct pet_train *train, struct gw_error *error)
     for (int t = 0; t < PET_TENSORS; t++) {
         const struct pet_tensor *tensor = &train->model.tensors[t];
         params[t].name = tensor->name;
-        params[t].data = train->parameters + tensor->offset;
+        params[t].data = train->used_parameters + tensor->offset;
         params[t].dtype = GW_DTYPE_F32;
         params[t].dims = 2;
         params[t].shape[0] = tensor->rows;
         params[t].shape[1] = tensor->columns;
     }
     const struct gw_ddp_options options =
-        GW_INIT(gw_ddp_options, .comm = train->comm, .params = params, .params_count = PET_TENSORS);
+        GW_INIT(gw_ddp_options, .comm = train->comm, .params = params, .params_count = PET_TENSORS,
+                .stream = train->device ? train->device->stream : NULL);
     int rc = gw_ddp_open(&options, &train->ddp, error);
     for (int t = 0; rc == 0 && t < PET_TENSORS; t++)
         train->gradients[t] = gw_ddp_gradient(train->ddp, (size_t)t);
@@ -124,11 +130,12 @@ static int make_optimizer(struct pet_train *train, struct gw_error *error)
     struct gw_optimizer_tensor tensors[PET_TENSORS];
     memset(tensors, 0, sizeof tensors);
     for (int t = 0; t < PET_TENSORS; t++) {
-        tensors[t].data = train->parameters + train->model.tensors[t].offset;
+        tensors[t].data = train->used_parameters + train->model.tensors[t].offset;
         tensors[t].gradient = train->gradients[t];
         tensors[t].count = train->model.tensors[t].count;
     }
-    const struct gw_optimizer_options adam = gw_optimizer_adam(train->options.lr);
+    struct gw_optimizer_options adam = gw_optimizer_adam(train->options.lr);
+    adam.stream = train->device ? train->device->stream : NULL;
     return gw_optimizer_new(&adam, tensors, PET_TENSORS, &train->optimizer, error);
 }
 
@@ -168,7 +175,7 @@ static int make_local(struct pet_train *train, struct gw_error *error)
         pet_model_init_hidden(&train->model, "custom", options->hidden);
     if (rc == 0)
         rc = pet_batch_new(train->room, &train->batch, error);
-    if (rc == 0)
+    if (rc == 0 && !options->gpu)
         rc = pet_workspace_new(&train->model, train->room, &train->workspace, error);
     if (rc == 0)
         rc = go_to(train, 0, 0, error);
@@ -180,7 +187,32 @@ static int make_local(struct pet_train *train, struct gw_error *error)
         return gw_error_set(error, GW_ENOMEM, "no memory for a model of %zu parameters",
                             train->model.parameter_count);
     pet_model_randomise(&train->model, options->seed, train->parameters);
+    train->used_parameters = train->parameters;
     return 0;
+}
+
+/* Copies the parameters to the device, or from it. */
+static int parameters_copy(const struct pet_train *train, bool to_device, struct gw_error *error)
+{
+    const size_t bytes = train->model.parameter_count * sizeof *train->parameters;
+    if (!train->device)
+        return 0;
+    nn_device_copy(train->device, to_device ? train->used_parameters : train->parameters,
+                   to_device ? train->parameters : train->used_parameters, bytes);
+    return nn_device_wait(train->device, error);
+}
+
+static int open_device(struct pet_train *train, struct gw_error *error)
+{
+    int rc = nn_device_open(train->comm, &train->device, error);
+    if (rc == 0)
+        rc = pet_device_model_new(&train->model, train->room, train->device, &train->on_device,
+                                  error);
+    if (rc < 0)
+        return rc;
+    train->used_parameters = nn_device_alloc(train->device, train->model.parameter_count *
+                                                                sizeof *train->used_parameters);
+    return parameters_copy(train, true, error);
 }
 
 int pet_train_new(const struct pet_train_options *options, struct gw_comm *comm,
@@ -199,6 +231,8 @@ int pet_train_new(const struct pet_train_options *options, struct gw_comm *comm,
     made->progress.loss = NAN;
     made->began = now_s();
     rc = make_local(made, error);
+    if (rc == 0 && options->gpu)
+        rc = open_device(made, error);
     if (rc == 0)
         rc = open_ddp(made, error);
     if (rc == 0)
@@ -218,6 +252,10 @@ void pet_train_free(struct pet_train *train)
     gw_optimizer_free(train->optimizer);
     gw_ddp_close(train->ddp);
     gw_sampler_free(train->sampler);
+    pet_device_model_free(train->on_device);
+    if (train->device)
+        nn_device_release(train->device, train->used_parameters);
+    nn_device_close(train->device);
     pet_workspace_free(train->workspace);
     pet_batch_free(train->batch);
     free(train->chosen);
@@ -265,9 +303,27 @@ static int backward(struct pet_train *train, bool reduce, struct gw_error *error
         return rc;
     train->rc = 0;
     train->error = error;
-    pet_model_backward(&train->model, train->parameters, train->batch, train->workspace,
-                       train->gradients, train_on_gradient, train);
+    if (train->device)
+        pet_device_model_backward(train->on_device, train->used_parameters, train->batch,
+                                  train->gradients, train_on_gradient, train);
+    else
+        pet_model_backward(&train->model, train->parameters, train->batch, train->workspace,
+                           train->gradients, train_on_gradient, train);
     return train->rc < 0 ? train->rc : gw_ddp_finish(train->ddp, error);
+}
+
+/* On a device the loss comes later, from forward_end. */
+static double forward(struct pet_train *train)
+{
+    if (!train->device)
+        return pet_model_forward(&train->model, train->parameters, train->batch, train->workspace);
+    pet_device_model_forward(train->on_device, train->used_parameters, train->batch);
+    return 0;
+}
+
+static int forward_end(struct pet_train *train, double *loss, struct gw_error *error)
+{
+    return train->device ? pet_device_model_loss(train->on_device, loss, error) : 0;
 }
 
 static int mean_over_ranks(struct pet_train *train, double *value, struct gw_error *error)
@@ -307,9 +363,10 @@ int pet_train_step(struct pet_train *train, struct gw_error *error)
                             (long long)progress->steps);
     double began = now_s();
     choose_samples(train);
-    double loss =
-        pet_model_forward(&train->model, train->parameters, train->batch, train->workspace);
+    double loss = forward(train);
     int rc = backward(train, progress->step + 1 != train->options.fault_step, error);
+    if (rc == 0)
+        rc = forward_end(train, &loss, error);
     if (rc == 0)
         rc = mean_over_ranks(train, &loss, error);
     if (rc < 0)
@@ -331,16 +388,20 @@ int pet_train_evaluate(struct pet_train *train, double *loss, struct gw_error *e
     const size_t rank = (size_t)gw_comm_rank(train->comm);
     const size_t end = options->held_out_count * (rank + 1) / ranks;
     double sum = 0;
+    int rc = 0;
     if (options->held_out_count == 0)
         return gw_error_set(error, GW_EINVAL, "there are no held-out samples");
     for (size_t first = options->held_out_count * rank / ranks; first < end;) {
         size_t count = end - first < train->room ? end - first : train->room;
         pet_batch_build(train->batch, options->held_out + first, count);
-        sum += (double)count *
-               pet_model_forward(&train->model, train->parameters, train->batch, train->workspace);
+        double part = forward(train);
+        rc = forward_end(train, &part, error);
+        if (rc < 0)
+            return rc;
+        sum += (double)count * part;
         first += count;
     }
-    int rc = gw_comm_all_reduce(
+    rc = gw_comm_all_reduce(
         train->comm,
         GW_COMM_ARGS(.recv = &sum, .count = 1, .dtype = GW_DTYPE_F64, .reduce = GW_REDUCE_SUM),
         error);
@@ -394,6 +455,7 @@ const struct pet_model *pet_train_model(const struct pet_train *train)
 
 const pet_real *pet_train_parameters(const struct pet_train *train)
 {
+    (void)parameters_copy(train, false, NULL);
     return train->parameters;
 }
 
@@ -404,8 +466,12 @@ int pet_train_store(const struct pet_train *train, struct gw_checkpoint *checkpo
 {
     size_t state_bytes;
     const void *state = gw_optimizer_state(train->optimizer, &state_bytes);
-    int rc = gw_checkpoint_set_bytes(checkpoint, "petnames.size", train->model.name,
-                                     strlen(train->model.name));
+    int rc = state ? parameters_copy(train, false, error)
+                   : gw_error_set(error, GW_EIO, "cannot read the optimizer's state from the GPU");
+    if (rc < 0)
+        return rc;
+    rc = gw_checkpoint_set_bytes(checkpoint, "petnames.size", train->model.name,
+                                 strlen(train->model.name));
     if (rc == 0)
         rc = gw_checkpoint_set_i64(checkpoint, "petnames.hidden", train->model.hidden);
     const struct {
@@ -473,6 +539,8 @@ int pet_train_restore(struct pet_train *train, const struct gw_checkpoint *check
     if (rc == 0)
         rc = gw_checkpoint_copy(checkpoint, "petnames.parameters", train->parameters,
                                 model.parameter_count * sizeof *train->parameters, error);
+    if (rc == 0)
+        rc = parameters_copy(train, true, error);
     if (rc < 0)
         return rc;
     train->options.seed = (uint64_t)seed;

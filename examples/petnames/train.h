@@ -14,6 +14,7 @@
 #include <gangway/checkpoint.h>
 #include <gangway/comm.h>
 #include <gangway/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,7 @@ struct pet_train_options {
     int64_t epochs;          /* at least 1, or steps */
     int64_t steps;           /* 0: as many as epochs have; else ends after these */
     uint64_t seed;           /* of parameters and order */
+    bool gpu;                /* train on the GPU that this process sees; comm reaches GPUs */
     const uint64_t *samples; /* [sample_count] to train on, the same on all ranks; borrowed */
     size_t sample_count;
     const uint64_t *held_out; /* [held_out_count], the same on all ranks; borrowed */
@@ -65,8 +67,8 @@ int pet_train_defaults(struct pet_train_options *options, const char *size, int 
 
 /* pet_train_new gets a run ready at step 0: collective. comm is borrowed until pet_train_free;
  * samples are too, options are copied. GW_EINVAL names the option that is wrong; GW_ENOMEM where
- * the batch does not fit; GW_EMISMATCH where ranks differ in the model; errors of the communicator.
- */
+ * the batch does not fit; GW_EMISMATCH where ranks differ in the model; with gpu, GW_ENOTSUP on all
+ * ranks if one of them cannot use a GPU; errors of the communicator. */
 int pet_train_new(const struct pet_train_options *options, struct gw_comm *comm,
                   struct pet_train **train, struct gw_error *error);
 

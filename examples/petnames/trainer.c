@@ -62,6 +62,7 @@ struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options)
         {"checkpoint", gw_str(options->checkpoint ? options->checkpoint : "")},
         {"http_allowed", gw_bool(options->http_allowed)},
         {"resume", gw_bool(options->resume)},
+        {"gpu", gw_bool(options->gpu)},
         {"batch", gw_i64(options->batch)},
         {"epochs", gw_i64(options->epochs)},
         {"steps", gw_i64(options->steps)},
@@ -96,6 +97,8 @@ static int read_options(const struct gw_value *dict, struct pet_trainer_options 
         rc = gw_value_get_i64(gw_value_find(dict, numbers[i].key), numbers[i].number, error);
     if (rc >= 0)
         rc = gw_value_get_bool(gw_value_find(dict, "resume"), &options->resume, error);
+    if (rc >= 0)
+        rc = gw_value_get_bool(gw_value_find(dict, "gpu"), &options->gpu, error);
     if (rc >= 0)
         rc = gw_value_get_bool(gw_value_find(dict, "by_epoch"), &options->by_epoch, error);
     if (rc >= 0)
@@ -234,6 +237,7 @@ static int run(struct trainer *trainer)
         .epochs = options->epochs,
         .steps = options->steps,
         .seed = (uint64_t)options->seed,
+        .gpu = options->gpu,
         .samples = trainer->samples,
         .sample_count = trainer->sample_count,
         .held_out = trainer->held_out,

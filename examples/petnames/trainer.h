@@ -17,6 +17,7 @@ struct pet_trainer_options {
     const char *checkpoint; /* file that gets a copy of each checkpoint; NULL: "task-INDEX" in the
                                job's folder */
     bool resume;            /* go on from that file where it is there */
+    bool gpu;               /* train on GPUs: the gang has one for each rank */
     int64_t batch;          /* samples of a step, of all ranks together */
     int64_t epochs;
     int64_t steps; /* ends after so many, whatever the epochs; 0: no limit */

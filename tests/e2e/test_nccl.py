@@ -2,6 +2,8 @@
 """Function gangs with a GPU per rank, whose communicator uses NCCL: with fakes of NVML, CUDA and
 NCCL (tests/tools, tests/gpu/fake), and the ranks on two hosts that have two GPUs each."""
 import os
+import re
+import struct
 
 import e2e
 
@@ -41,6 +43,46 @@ class Nccl(e2e.Case):
         self.assertEqual(self.run_program(NCCL, "die").stdout, "ok\n")
         self.env["FAKE_NCCL_FAULT"] = "duplicate"
         self.assertEqual(self.run_program(NCCL, "fails").stdout, "ok\n")
+
+    def examples(self, *options):
+        """The last loss of pet names, and of digits with normalisation over all ranks."""
+        names = [a + b + c for a in "abcd" for b in "aeiou" for c in ("n", "lla", "bo")]
+        runs = (("petnames", r"Held-out loss ([\d.]+)", "--lr", ".002", "--steps", "8", "--batch",
+                 "50", "--data", self.write("names", "\n".join(names)), "--checkpoint", "model"),
+                ("digits", r"held out: loss ([\d.]+)", "--net", "residual", "--epochs", "1",
+                 "--batch", "100", "--data", self.digits()))
+        return [float(re.search(pattern, self.run_program(
+            os.path.join(e2e.BUILD, "bin", name), *words, *options, timeout_s=200).stdout)[1])
+                for name, pattern, *words in runs]
+
+    def digits(self):
+        """400 images of MNIST's form: stripes, whose distance is the label."""
+        folder = os.path.join(self.dir, "digits")
+        os.makedirs(folder, exist_ok=True)
+        pixels = b"".join(bytes(255 * (x % (i % 10 + 2) == 0) for x in range(784))
+                          for i in range(400))
+        self.write_bytes("digits/t10k-images-idx3-ubyte",
+                         struct.pack(">IIII", 0x803, 400, 28, 28) + pixels)
+        self.write_bytes("digits/t10k-labels-idx1-ubyte",
+                         struct.pack(">II", 0x801, 400) + bytes(i % 10 for i in range(400)))
+        return folder
+
+    def write_bytes(self, name, data):
+        with open(os.path.join(self.dir, name), "wb") as file:
+            file.write(data)
+
+    @e2e.unittest.skipUnless(os.path.exists(os.path.join(e2e.BUILD, "fake", "libnn-cuda.so")),
+                             "the examples were not built")
+    def test_examples_train_on_gpus_as_on_the_cpu(self):
+        """Without GPUs they say so; with (fake) ones their losses are those of the CPU."""
+        refused = self.run_program(os.path.join(e2e.BUILD, "bin", "petnames"), "--gpu", rc=None)
+        self.assertIn("GPU", refused.stderr)
+        self.env.update({"GANGWAY_NVML": os.path.join(e2e.BUILD, "lib", "libfake_nvml.so"),
+                         "FAKE_NVML": self.write("machine", MACHINE),
+                         "LD_LIBRARY_PATH": os.path.join(e2e.BUILD, "fake")})
+        self.up("--slots", "2")
+        for cpu, gpu in zip(self.examples(), self.examples("--gpu")):
+            self.assertAlmostEqual(cpu, gpu, delta=2e-3 * cpu)
 
     def instances(self, gpus):
         """A cluster with four MIG instances on this many physical GPUs; returns its output."""

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef PET_DOUBLE
+#ifdef NN_DOUBLE
 static const double loss_tolerance = 1e-12, gradient_tolerance = 1e-7;
 #else
 static const double loss_tolerance = 2e-6, gradient_tolerance = 2e-4;

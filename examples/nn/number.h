@@ -1,0 +1,18 @@
+/* The number that the layers compute in: float, or double if NN_DOUBLE is defined. The tests use
+ * double, to check gradients by finite differences on the same source. */
+#ifndef GW_EXAMPLES_NN_NUMBER_H
+#define GW_EXAMPLES_NN_NUMBER_H
+
+#ifdef NN_DOUBLE
+typedef double nn_real;
+#define NN_EXP exp
+#else
+typedef float nn_real;
+#define NN_EXP expf
+#endif
+
+/* Of batch normalisation. */
+#define NN_NORM_EPSILON 1e-5
+#define NN_NORM_MOMENTUM 0.1
+
+#endif

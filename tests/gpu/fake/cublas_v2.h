@@ -1,0 +1,40 @@
+/* As much of cuBLAS as examples/nn uses, declared for the fake (fake_cublas.c). Values are those of
+ * the real one. */
+#ifndef GW_TESTS_FAKE_CUBLAS_V2_H
+#define GW_TESTS_FAKE_CUBLAS_V2_H
+
+#include <cuda_runtime_api.h>
+
+typedef enum {
+    CUBLAS_STATUS_SUCCESS = 0,
+    CUBLAS_STATUS_NOT_INITIALIZED = 1,
+    CUBLAS_STATUS_INVALID_VALUE = 7
+} cublasStatus_t;
+typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 } cublasOperation_t;
+typedef struct fake_cublas *cublasHandle_t;
+
+cublasStatus_t cublasCreate(cublasHandle_t *handle);
+cublasStatus_t cublasDestroy(cublasHandle_t handle);
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
+cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t turn_a,
+                           cublasOperation_t turn_b, int m, int n, int k, const float *alpha,
+                           const float *a, int lda, const float *b, int ldb, const float *beta,
+                           float *c, int ldc);
+cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t turn_a,
+                           cublasOperation_t turn_b, int m, int n, int k, const double *alpha,
+                           const double *a, int lda, const double *b, int ldb, const double *beta,
+                           double *c, int ldc);
+cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t turn_a,
+                                         cublasOperation_t turn_b, int m, int n, int k,
+                                         const float *alpha, const float *a, int lda,
+                                         long long step_a, const float *b, int ldb,
+                                         long long step_b, const float *beta, float *c, int ldc,
+                                         long long step_c, int count);
+cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t turn_a,
+                                         cublasOperation_t turn_b, int m, int n, int k,
+                                         const double *alpha, const double *a, int lda,
+                                         long long step_a, const double *b, int ldb,
+                                         long long step_b, const double *beta, double *c, int ldc,
+                                         long long step_c, int count);
+
+#endif
