@@ -29,7 +29,9 @@ void gw_kernel_run(const struct gw_kernel *kernel)
         kernel->scalars->squares = kernel_total(kernel, whole);
         return;
     case GW_KERNEL_CLIP:
-        kernel_clip(kernel);
+    case GW_KERNEL_RATE:
+    case GW_KERNEL_BEGIN:
+        kernel_once(kernel);
         return;
     case GW_KERNEL_RATIOS:
         for (uint32_t i = 0; i < kernel->tensors_count; i++)

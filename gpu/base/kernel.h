@@ -10,6 +10,7 @@
 #define GW_GPU_BASE_KERNEL_H
 
 #include <gangway/dtype.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ enum gw_kernel_kind {
     GW_KERNEL_SQUARES, /* per piece: the squares of gradients, and of weights if adaptive */
     GW_KERNEL_TOTAL,   /* once: squares.gradient of all pieces -> scalars.squares */
     GW_KERNEL_CLIP,    /* once: scalars.squares -> scalars.clip */
+    GW_KERNEL_RATE,    /* once: step.lr -> scalars.lr */
+    GW_KERNEL_BEGIN,   /* once: counts a step; its coefficients -> scalars */
     GW_KERNEL_MOMENTS, /* per piece, LAMB: both moments, and the squares of the direction */
     GW_KERNEL_RATIOS,  /* per tensor: squares -> its ratio */
     GW_KERNEL_STEP,    /* per piece: the parameters; all moments except those of LAMB */
@@ -50,23 +53,28 @@ struct gw_kernel_piece {
     uint64_t tensor;
 };
 
-/* Numbers that kernels leave for later kernels. */
+/* Numbers that kernels leave for later kernels. What changes from step to step is here and not in
+ * the arguments of a launch, because a CUDA graph repeats a launch with the same arguments. */
 struct gw_kernel_scalars {
     double squares; /* of all gradients as they are in memory */
     double clip;    /* the factor of gw_clip_norm; used if step.clips */
+    double lr;
+    double unbias1, unbias2; /* 1 - beta1^t, 1 - beta2^t */
+    uint64_t steps;          /* t */
 };
 
-/* The coefficients of a step, computed in double on the host. */
+/* The coefficients of a step, in double. */
 struct gw_kernel_step {
     int kind; /* enum gw_optimizer_kind */
     int nesterov;
-    int first; /* 1: the momentum buffer has no content yet */
+    int first; /* from the scalars. 1: the momentum buffer has no content yet */
     int trust_clips;
     int clips;     /* 1: gradients are also multiplied by scalars.clip */
     double factor; /* each gradient is multiplied by it when it is read */
-    double lr, momentum, dampening;
+    double lr;     /* from the scalars, except for GW_KERNEL_RATE */
+    double momentum, dampening;
     double beta1, beta2, eps;
-    double unbias1, unbias2; /* 1 - beta1^t, 1 - beta2^t */
+    double unbias1, unbias2; /* from the scalars */
     double trust;            /* LARS */
 };
 
@@ -96,6 +104,8 @@ struct gw_kernel_device {
     int (*copy)(void *stream, void *to, const void *from, size_t bytes, struct gw_error *error);
     /* Enqueues the kernel on the stream. */
     int (*run)(void *stream, const struct gw_kernel *kernel, struct gw_error *error);
+    /* Returns true if work on the stream goes into a CUDA graph and does not run now. */
+    bool (*is_capturing)(void *stream);
 };
 
 #endif

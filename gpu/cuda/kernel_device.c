@@ -41,5 +41,15 @@ static int device_run(void *stream, const struct gw_kernel *kernel, struct gw_er
                  error);
 }
 
-const struct gw_kernel_device gw_kernel_device_cuda = {
-    .alloc = device_alloc, .free = device_free, .copy = device_copy, .run = device_run};
+static bool device_is_capturing(void *stream)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    (void)cudaStreamIsCapturing((cudaStream_t)stream, &status);
+    return status == cudaStreamCaptureStatusActive;
+}
+
+const struct gw_kernel_device gw_kernel_device_cuda = {.alloc = device_alloc,
+                                                       .free = device_free,
+                                                       .copy = device_copy,
+                                                       .run = device_run,
+                                                       .is_capturing = device_is_capturing};

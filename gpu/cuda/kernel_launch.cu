@@ -42,9 +42,9 @@ static __global__ void total(const struct gw_kernel kernel)
         kernel.scalars->squares = squares;
 }
 
-static __global__ void clip(const struct gw_kernel kernel)
+static __global__ void once(const struct gw_kernel kernel)
 {
-    kernel_clip(&kernel);
+    kernel_once(&kernel);
 }
 
 static __global__ void ratios(const struct gw_kernel kernel)
@@ -57,11 +57,14 @@ static __global__ void ratios(const struct gw_kernel kernel)
 int gw_kernel_device_launch(const struct gw_kernel *kernel, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    if (kernel->pieces_count == 0)
+    const int is_once = kernel->kind == GW_KERNEL_RATE || kernel->kind == GW_KERNEL_BEGIN;
+    if (kernel->pieces_count == 0 && !is_once)
         return cudaSuccess;
     switch (kernel->kind) {
     case GW_KERNEL_TOTAL: total<<<1, GW_KERNEL_THREADS, 0, on>>>(*kernel); break;
-    case GW_KERNEL_CLIP: clip<<<1, 1, 0, on>>>(*kernel); break;
+    case GW_KERNEL_CLIP:
+    case GW_KERNEL_RATE:
+    case GW_KERNEL_BEGIN: once<<<1, 1, 0, on>>>(*kernel); break;
     case GW_KERNEL_RATIOS:
         ratios<<<kernel->tensors_count / GW_KERNEL_THREADS + 1, GW_KERNEL_THREADS, 0, on>>>(
             *kernel);

@@ -36,6 +36,8 @@ struct gw_optimizer {
     void *tables;        /* what `kernel` points to */
     void *device_tables; /* a copy, to which `kernel` points if there is a device */
     struct gw_kernel kernel;
+    bool was_captured;      /* a CUDA graph makes steps: only the device can count them */
+    struct gw_error failed; /* of gw_optimizer_set_lr; the next step returns it */
 };
 
 static int options_check(const struct gw_optimizer_options *o, struct gw_error *error)
@@ -158,6 +160,7 @@ static void tables_point(struct gw_kernel *kernel, char *at)
 static void tables_fill(struct gw_optimizer *self, const struct gw_optimizer_tensor *tensors)
 {
     struct gw_kernel *kernel = &self->kernel;
+    kernel->scalars->lr = self->options.lr;
     struct gw_kernel_tensor *to = kernel->tensors;
     struct gw_kernel_piece *piece = kernel->pieces;
     for (uint32_t i = 0; i < kernel->tensors_count; i++) {
@@ -238,6 +241,24 @@ static int memory_new(struct gw_optimizer *self, const struct gw_optimizer_tenso
     return rc;
 }
 
+/* The coefficients that are the same in all steps. */
+static struct gw_kernel_step step_of(const struct gw_optimizer_options *o)
+{
+    return (struct gw_kernel_step){
+        .kind = o->kind,
+        .nesterov = o->nesterov,
+        .trust_clips = o->trust_clips,
+        .factor = 1,
+        .lr = o->lr,
+        .momentum = o->momentum,
+        .dampening = o->dampening,
+        .beta1 = o->beta1,
+        .beta2 = o->beta2,
+        .eps = o->eps,
+        .trust = o->trust,
+    };
+}
+
 int gw_optimizer_new(const struct gw_optimizer_options *given,
                      const struct gw_optimizer_tensor *tensors, size_t count,
                      struct gw_optimizer **optimizer, struct gw_error *error)
@@ -258,7 +279,7 @@ int gw_optimizer_new(const struct gw_optimizer_options *given,
     self->options = options;
     self->kernel = (struct gw_kernel){.tensors_count = (uint32_t)count,
                                       .pieces_count = (uint32_t)pieces,
-                                      .step = {.kind = options.kind, .factor = 1}};
+                                      .step = step_of(&options)};
     if (options.stream)
         rc = gw_comm_nccl_kernels(&self->device, error);
     if (rc == 0)
@@ -335,7 +356,10 @@ int gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max, double *n
 
 uint64_t gw_optimizer_steps(const struct gw_optimizer *optimizer)
 {
-    return optimizer->state->step;
+    uint64_t *steps = &optimizer->state->step;
+    if (optimizer->was_captured)
+        (void)copy(optimizer, steps, &optimizer->kernel.scalars->steps, sizeof *steps, NULL);
+    return *steps;
 }
 
 int gw_optimizer_hash(const struct gw_optimizer *optimizer, uint8_t hash[GW_HASH_BYTES])
@@ -366,39 +390,26 @@ int gw_optimizer_hash(const struct gw_optimizer *optimizer, uint8_t hash[GW_HASH
     return rc;
 }
 
-/* The coefficients that depend on the number of the step. */
-static void step_begin(struct gw_optimizer *optimizer)
+static int step_begin(struct gw_optimizer *optimizer, struct gw_error *error)
 {
-    const struct gw_optimizer_options *o = &optimizer->options;
-    const double t = (double)++optimizer->state->step;
-    struct gw_kernel_step *step = &optimizer->kernel.step;
-    *step = (struct gw_kernel_step){
-        .kind = o->kind,
-        .nesterov = o->nesterov,
-        .first = t == 1,
-        .trust_clips = o->trust_clips,
-        .clips = step->clips,
-        .factor = step->factor,
-        .lr = o->lr,
-        .momentum = o->momentum,
-        .dampening = o->dampening,
-        .beta1 = o->beta1,
-        .beta2 = o->beta2,
-        .eps = o->eps,
-        .unbias1 = 1 - pow(o->beta1, t),
-        .unbias2 = 1 - pow(o->beta2, t),
-        .trust = o->trust,
-    };
+    const int failed = optimizer->failed.code;
+    optimizer->failed.code = 0;
+    if (failed < 0)
+        return gw_error_set(error, failed, "%s", optimizer->failed.text);
+    if (optimizer->device && optimizer->device->is_capturing(optimizer->options.stream))
+        optimizer->was_captured = true;
+    else
+        optimizer->state->step++;
+    return run(optimizer, GW_KERNEL_BEGIN, error);
 }
 
 int gw_optimizer_step(struct gw_optimizer *optimizer, struct gw_error *error)
 {
     const struct gw_optimizer_options *o = &optimizer->options;
-    int rc = 0;
-    step_begin(optimizer);
-    if (o->kind == GW_OPTIMIZER_LARS)
+    int rc = step_begin(optimizer, error);
+    if (rc == 0 && o->kind == GW_OPTIMIZER_LARS)
         rc = run(optimizer, GW_KERNEL_SQUARES, error);
-    if (o->kind == GW_OPTIMIZER_LAMB && o->gradient_norm_max > 0) {
+    if (rc == 0 && o->kind == GW_OPTIMIZER_LAMB && o->gradient_norm_max > 0) {
         rc = gw_optimizer_squares(optimizer, NULL, NULL, error);
         if (rc == 0)
             rc = gw_optimizer_clip(optimizer, o->gradient_norm_max, NULL, error);
@@ -421,8 +432,18 @@ void gw_optimizer_skip(struct gw_optimizer *optimizer)
 
 void gw_optimizer_set_lr(struct gw_optimizer *optimizer, double lr)
 {
+    const struct gw_kernel_device *device = optimizer->device;
     assert(lr >= 0);
-    optimizer->options.lr = lr;
+    if (lr == optimizer->options.lr)
+        return;
+    optimizer->options.lr = optimizer->kernel.step.lr = lr;
+    if (device && device->is_capturing(optimizer->options.stream))
+        (void)gw_error_set(&optimizer->failed, GW_EINVAL,
+                           "optimizer: gw_optimizer_set_lr was called while a CUDA graph was "
+                           "captured, and the graph would always set this rate: call it before "
+                           "the capture, and between launches of the graph");
+    else
+        (void)run(optimizer, GW_KERNEL_RATE, &optimizer->failed);
 }
 
 double gw_optimizer_lr(const struct gw_optimizer *optimizer)
@@ -434,6 +455,7 @@ const void *gw_optimizer_state(const struct gw_optimizer *optimizer, size_t *byt
 {
     struct state_head *state = optimizer->state;
     *bytes = optimizer->state_bytes;
+    (void)gw_optimizer_steps(optimizer);
     if (optimizer->device &&
         copy(optimizer, state + 1, (const struct state_head *)optimizer->device_state + 1,
              *bytes - sizeof *state, NULL) < 0)
@@ -460,8 +482,9 @@ int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, si
             head.kind, head.moments, (unsigned long long)head.elements, own->kind, own->moments,
             (unsigned long long)own->elements);
     memcpy(optimizer->state, state, bytes);
-    int rc = 0;
-    if (optimizer->device)
+    int rc =
+        copy(optimizer, &optimizer->kernel.scalars->steps, &head.step, sizeof head.step, error);
+    if (rc == 0 && optimizer->device)
         rc = copy(optimizer, optimizer->device_state, state, bytes, error);
     return rc < 0 ? rc : run(optimizer, GW_KERNEL_WRITE, error);
 }

@@ -21,7 +21,8 @@ int gw_optimizer_clip(struct gw_optimizer *optimizer, double norm_max, double *n
 /* gw_optimizer_skip drops the factors of the next step, because this step is not made. */
 void gw_optimizer_skip(struct gw_optimizer *optimizer);
 
-/* gw_optimizer_steps returns the number of steps that the optimizer made. */
+/* gw_optimizer_steps returns the number of steps that the optimizer made. If a CUDA graph makes
+ * them, it waits for the stream. */
 uint64_t gw_optimizer_steps(const struct gw_optimizer *optimizer);
 
 /* gw_optimizer_hash hashes all parameters. Returns GW_ENOMEM, or GW_EIO if the device fails. */

@@ -2,6 +2,7 @@
  * whose results other tests compare with formulas. */
 #include "tests/unit/gpu/comm_world.h"
 
+#include <cuda_runtime_api.h>
 #include <gangway/clip.h>
 #include <gangway/scaler.h>
 #include <math.h>
@@ -217,10 +218,73 @@ static void infinity_on_one_device_skips_the_step_of_all(void **state)
     }
 }
 
+static int capture(struct world_rank *self, struct gw_optimizer *optimizer, cudaStream_t stream,
+                   cudaGraph_t *graph)
+{
+    RANK_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    int rc = gw_optimizer_step(optimizer, NULL);
+    RANK_CHECK(cudaStreamEndCapture(stream, graph) == cudaSuccess);
+    return rc;
+}
+
+/* One step without a graph, then one graph for all others; each has a rate of its own. */
+static int rank_replays(struct world_rank *self)
+{
+    struct gw_optimizer_options all[] = {gw_optimizer_sgd(0.1), gw_optimizer_adam(0.01),
+                                         gw_lamb_options(0.01)};
+    struct pair pair = {0};
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t replay;
+    struct gw_error error;
+    size_t bytes;
+    RANK_CHECK_RC(memory_make(self, &pair), 0);
+    RANK_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    all[0].momentum = 0.9;
+    for (int k = 0; k < 3; k++) {
+        RANK_CHECK_RC(pair_init(self, &pair, GW_DTYPE_F32, &all[k], stream), 0);
+        for (int step = 0; step < STEPS; step++) {
+            gradients_make(&pair, step);
+            gw_optimizer_set_lr(pair.host, 0.01 * (step + 1));
+            gw_optimizer_set_lr(pair.device, 0.01 * (step + 1));
+            RANK_CHECK_RC(gw_optimizer_step(pair.host, NULL), 0);
+            if (step == 0) {
+                RANK_CHECK_RC(gw_optimizer_step(pair.device, NULL), 0);
+            } else if (step == 1) {
+                RANK_CHECK_RC(capture(self, pair.device, stream, &graph), 0);
+                RANK_CHECK(cudaGraphInstantiate(&replay, graph, 0) == cudaSuccess);
+            }
+            if (step > 0)
+                RANK_CHECK(cudaGraphLaunch(replay, stream) == cudaSuccess);
+            RANK_CHECK(difference(self, &pair, stream) < 1e-6);
+        }
+        const void *states[] = {gw_optimizer_state(pair.host, &bytes),
+                                gw_optimizer_state(pair.device, &bytes)};
+        RANK_CHECK(memcmp(states[0], states[1], 32) == 0); /* the heads, with the count of steps */
+        RANK_CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+        pair_deinit(&pair);
+    }
+    RANK_CHECK_RC(pair_init(self, &pair, GW_DTYPE_F32, &all[0], stream), 0);
+    RANK_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    gw_optimizer_set_lr(pair.device, 0.5);
+    RANK_CHECK_RC(gw_optimizer_step(pair.device, &error), GW_EINVAL);
+    RANK_CHECK(strstr(error.text, "between launches of the graph"));
+    RANK_CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    pair_deinit(&pair);
+    return 0;
+}
+
+static void captured_step_follows_the_learning_rate(void **state)
+{
+    struct world world = {.hooks = hooks, .ranks = 1, .function = rank_replays};
+    assert_int_equal(world_run(&world), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_on_a_device_equal_steps_on_the_host),
+        cmocka_unit_test(captured_step_follows_the_learning_rate),
         cmocka_unit_test(infinity_on_one_device_skips_the_step_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

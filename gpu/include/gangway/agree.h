@@ -15,8 +15,9 @@ extern "C" {
 
 /* gw_agree_parameters compares a hash of the optimizer's parameters (not of its moments) on all
  * ranks, if the number of its steps is a multiple of `every` (at least 1). Otherwise it returns 0
- * at once. It is collective. It costs a copy to the host and a SHA-256 of all parameters, and one
- * small message.
+ * at once (if a CUDA graph makes the steps: after the work on the stream, whose steps only the
+ * device can count). It is collective. It costs a copy to the host and a SHA-256 of all parameters,
+ * and one small message.
  *
  * If ranks differ, it returns GW_EMISMATCH on all ranks, and the text names the step and the ranks
  * that diverged: those whose parameters differ from the parameters of most ranks (of two halves,

@@ -25,7 +25,8 @@
  *
  * With a stream, a whole step can be captured in a CUDA graph and replayed, from gw_ddp_zero to
  * gw_ddp_finish and the optimizer. Before the capture, run one step without it. After a launch of
- * the graph call gw_comm_wait on its stream now and then: nothing else has a deadline then. Destroy
+ * the graph call gw_comm_wait on its stream now and then: nothing else has a deadline then. Between
+ * launches gw_optimizer_set_lr changes the learning rate. Destroy
  * the graph before the communicator is closed.
  *
  * One thread of each rank calls the functions of this header. All ranks must call them in the same

@@ -25,6 +25,10 @@
  * enqueues its work on the stream. The results of both differ by less than one rounding of a norm.
  * A device can fail: functions with a gw_error return GW_EIO, and GW_ENOMEM if it has no memory.
  *
+ * A step on a stream can be captured in a CUDA graph. Each launch of the graph on the stream is
+ * then a step, with the learning rate of the last gw_optimizer_set_lr before it. Factors of
+ * gw_optimizer_scale and limits of gw_clip_norm stay those of the capture.
+ *
  * An optimizer is used by one thread at a time. */
 #ifndef GANGWAY_OPTIMIZER_H
 #define GANGWAY_OPTIMIZER_H
@@ -161,7 +165,8 @@ GW_API int gw_optimizer_read(struct gw_optimizer *optimizer, struct gw_error *er
 GW_API void gw_optimizer_scale(struct gw_optimizer *optimizer, double factor);
 
 /* gw_optimizer_set_lr sets the learning rate of later steps (for a learning rate schedule); lr >=
- * 0. */
+ * 0. With a stream it changes after the work that is on the stream now. If the device fails, or if
+ * the stream is captured (GW_EINVAL), the next gw_optimizer_step returns the error. */
 GW_API void gw_optimizer_set_lr(struct gw_optimizer *optimizer, double lr);
 
 /* gw_optimizer_lr returns the learning rate. */

@@ -71,7 +71,9 @@ static void launch_run(void *arg)
         total_run(&kernel);
         break;
     case GW_KERNEL_CLIP:
-        kernel_clip(&kernel);
+    case GW_KERNEL_RATE:
+    case GW_KERNEL_BEGIN:
+        kernel_once(&kernel);
         break;
     case GW_KERNEL_RATIOS:
         for (uint32_t i = 0; i < kernel.tensors_count; i++)
@@ -90,7 +92,8 @@ int gw_kernel_device_launch(const struct gw_kernel *kernel, void *stream)
     if (!launch)
         abort();
     *launch = *kernel;
-    if (kernel->pieces_count > 0)
+    if (kernel->pieces_count > 0 || kernel->kind == GW_KERNEL_RATE ||
+        kernel->kind == GW_KERNEL_BEGIN)
         fake_enqueue(stream, launch_run, launch);
     else
         free(launch);
