@@ -94,6 +94,8 @@ struct gw_kernel {
 /* gw_kernel_run runs a kernel on host memory in the calling thread. */
 void gw_kernel_run(const struct gw_kernel *kernel);
 
+struct gw_vector;
+
 /* Kernels on a device: what libgangway-cuda.so offers. A stream is a cudaStream_t. */
 struct gw_kernel_device {
     /* Allocates memory of the stream's device. free waits for the work on the stream; NULL is
@@ -102,8 +104,9 @@ struct gw_kernel_device {
     void (*free)(void *stream, void *memory);
     /* Copies between host and device after the work on the stream, and waits for it. */
     int (*copy)(void *stream, void *to, const void *from, size_t bytes, struct gw_error *error);
-    /* Enqueues the kernel on the stream. */
+    /* Enqueue a kernel on the stream. */
     int (*run)(void *stream, const struct gw_kernel *kernel, struct gw_error *error);
+    int (*vector)(void *stream, const struct gw_vector *vector, struct gw_error *error);
     /* Returns true if work on the stream goes into a CUDA graph and does not run now. */
     bool (*is_capturing)(void *stream);
 };

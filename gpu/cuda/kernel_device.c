@@ -41,6 +41,12 @@ static int device_run(void *stream, const struct gw_kernel *kernel, struct gw_er
                  error);
 }
 
+static int device_vector(void *stream, const struct gw_vector *vector, struct gw_error *error)
+{
+    return check((cudaError_t)gw_vector_device_launch(vector, stream), "cannot start a kernel",
+                 error);
+}
+
 static bool device_is_capturing(void *stream)
 {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -52,4 +58,5 @@ const struct gw_kernel_device gw_kernel_device_cuda = {.alloc = device_alloc,
                                                        .free = device_free,
                                                        .copy = device_copy,
                                                        .run = device_run,
+                                                       .vector = device_vector,
                                                        .is_capturing = device_is_capturing};

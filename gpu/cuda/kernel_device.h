@@ -3,6 +3,7 @@
 #define GW_GPU_CUDA_KERNEL_DEVICE_H
 
 #include "gpu/base/kernel.h"
+#include "gpu/base/vector.h"
 
 enum { GW_KERNEL_THREADS = 256 }; /* in a block; a power of 2 */
 
@@ -16,5 +17,12 @@ extern "C"
 #endif
     int
     gw_kernel_device_launch(const struct gw_kernel *kernel, void *stream);
+
+/* gw_vector_device_launch does the same; it is in vector_launch.cu and fake_vector.c. */
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    gw_vector_device_launch(const struct gw_vector *vector, void *stream);
 
 #endif

@@ -7,6 +7,7 @@
 #include "gpu/base/comm_backend.h"
 #include "gpu/train/ddp_agree.h"
 #include "gpu/train/ddp_thread.h"
+#include "gpu/train/ddp_wire.h"
 #include "graph/base/options_read.h"
 #include <assert.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@ struct gw_ddp {
     size_t launched; /* number of buckets whose reduction has started in this pass */
     char *block;
     size_t block_bytes;
+    struct gw_ddp_wire wire;
     int32_t *used;  /* [params_count]: parameters that this rank used since the last reduction */
     int32_t *users; /* [params_count]: by how many ranks, at the last reduction */
     char *unused;   /* room for gradients that no rank used; from gw_comm_alloc, or NULL */
@@ -191,6 +193,8 @@ static int ddp_prepare(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     if (!options->comm)
         return gw_error_set(error, GW_EINVAL, "ddp: comm is NULL: give a communicator");
     int rc = ddp_init(ddp, options, error);
+    if (rc == 0)
+        rc = gw_ddp_wire_check(options, error);
     for (size_t i = 0; rc == 0 && options->stream && i < ddp->params_count; i++)
         if (!gw_comm_reaches(ddp->comm, ddp->params[i].data))
             rc = gw_error_set(error, GW_EINVAL,
@@ -236,6 +240,10 @@ int gw_ddp_open(const struct gw_ddp_options *given, struct gw_ddp **ddp, struct 
     }
     if (rc == 0) {
         self->block = block;
+        rc = gw_ddp_wire_open(&self->wire, &read, self->reducer, self->reduces, self->block_bytes,
+                              &own);
+    }
+    if (rc == 0) {
         rc = read.no_broadcast ? 0 : gw_ddp_broadcast(self, &own);
     }
     if (rc < 0) {
@@ -255,6 +263,7 @@ void gw_ddp_close(struct gw_ddp *ddp)
     gw_ddp_thread_close(ddp->thread);
     if (ddp->comm) { /* in the same order on all ranks */
         gw_comm_dealloc(ddp->comm, ddp->unused);
+        gw_ddp_wire_close(&ddp->wire);
         gw_comm_dealloc(ddp->reducer, ddp->block);
     }
     if (ddp->reducer != ddp->comm)
@@ -280,6 +289,14 @@ void gw_ddp_zero(struct gw_ddp *ddp)
     (void)gw_comm_zero(ddp->comm, &span, NULL);
 }
 
+/* Makes the next reductions wait for the work that is on the stream of backward now. */
+static int reductions_follow(struct gw_ddp *ddp, struct gw_error *error)
+{
+    return ddp->reduces == ddp->stream
+               ? 0
+               : gw_comm_follow(ddp->comm, ddp->reduces, ddp->stream, error);
+}
+
 int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
 {
     if (ddp->in_pass)
@@ -293,15 +310,33 @@ int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
     ddp->in_pass = true;
     ddp->reduce = reduce;
     gw_comm_set_timeout(ddp->reducer, ddp->comm->timeout_ns);
-    return 0;
+    if (!reduce || !ddp->wire.found)
+        return 0;
+    int rc = reductions_follow(ddp, error);
+    return rc == 0 ? gw_ddp_wire_begin(&ddp->wire, error) : rc;
 }
 
-/* Makes the next reductions wait for the work that is on the stream of backward now. */
-static int reductions_follow(struct gw_ddp *ddp, struct gw_error *error)
+static struct gw_ddp_wire_bucket wire_bucket(const struct gw_ddp *ddp, const struct bucket *bucket)
 {
-    return ddp->reduces == ddp->stream
-               ? 0
-               : gw_comm_follow(ddp->comm, ddp->reduces, ddp->stream, error);
+    return (struct gw_ddp_wire_bucket){.memory = ddp->block + bucket->offset,
+                                       .offset = bucket->offset,
+                                       .bytes = bucket->bytes,
+                                       .dtype = bucket->dtype};
+}
+
+static int bucket_reduce(struct gw_ddp *ddp, const struct bucket *bucket, struct gw_error *error)
+{
+    const struct gw_ddp_wire_bucket wire = wire_bucket(ddp, bucket);
+    struct gw_comm_args args = {.recv = wire.memory,
+                                .count = bucket->bytes / gw_dtype_size(bucket->dtype),
+                                .dtype = bucket->dtype,
+                                .reduce = GW_REDUCE_AVG,
+                                .stream = ddp->reduces};
+    int rc = gw_ddp_wire_pack(&ddp->wire, &wire, &args, error);
+    if (rc == 0)
+        rc = ddp->thread ? gw_ddp_thread_reduce(ddp->thread, &args, error)
+                         : gw_comm_all_reduce(ddp->reducer, &args, error);
+    return rc == 0 && !ddp->thread ? gw_ddp_wire_unpack(&ddp->wire, &wire, error) : rc;
 }
 
 /* Starts the reductions of complete buckets, strictly in the order of their index. */
@@ -311,16 +346,8 @@ static int buckets_launch(struct gw_ddp *ddp, struct gw_error *error)
     if (ddp->launched < ddp->buckets_count && ddp->buckets[ddp->launched].pending == 0)
         rc = reductions_follow(ddp, error);
     while (rc == 0 && ddp->launched < ddp->buckets_count &&
-           ddp->buckets[ddp->launched].pending == 0) {
-        const struct bucket *bucket = &ddp->buckets[ddp->launched++];
-        const struct gw_comm_args args = {.recv = ddp->block + bucket->offset,
-                                          .count = bucket->bytes / gw_dtype_size(bucket->dtype),
-                                          .dtype = bucket->dtype,
-                                          .reduce = GW_REDUCE_AVG,
-                                          .stream = ddp->reduces};
-        rc = ddp->thread ? gw_ddp_thread_reduce(ddp->thread, &args, error)
-                         : gw_comm_all_reduce(ddp->reducer, &args, error);
-    }
+           ddp->buckets[ddp->launched].pending == 0)
+        rc = bucket_reduce(ddp, &ddp->buckets[ddp->launched++], error);
     return rc;
 }
 
@@ -402,6 +429,10 @@ static int thread_wait(struct gw_ddp *ddp, struct gw_error *error)
     gw_comm_backend_end(ddp->comm);
     if (rc < 0)
         gw_comm_abort(ddp->comm, rc, ddp->comm->rank);
+    for (size_t i = 0; i < ddp->launched && rc == 0; i++) {
+        const struct gw_ddp_wire_bucket wire = wire_bucket(ddp, &ddp->buckets[i]);
+        rc = gw_ddp_wire_unpack(&ddp->wire, &wire, error);
+    }
     return rc;
 }
 
@@ -424,6 +455,8 @@ static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
         const int done = thread_wait(ddp, rc < 0 ? NULL : error);
         rc = rc < 0 ? rc : done;
     }
+    if (rc == 0)
+        rc = gw_ddp_wire_share(&ddp->wire, ddp->comm, error);
     if (rc == 0 && ddp->reduces != ddp->stream) /* the stream waits, and not the host */
         rc = gw_comm_follow(ddp->comm, ddp->stream, ddp->reduces, error);
     if (rc == 0 && unused > 0)
@@ -446,6 +479,26 @@ int gw_ddp_finish(struct gw_ddp *ddp, struct gw_error *error)
     int rc = ddp->reduce ? finish_reduce(ddp, error) : 0;
     ddp->in_pass = false;
     return rc;
+}
+
+int gw_ddp_check_finite(struct gw_ddp *ddp, int64_t step, struct gw_error *error)
+{
+    int rank;
+    size_t offset;
+    if (ddp->in_pass || !ddp->wire.found)
+        return gw_error_set(error, GW_EINVAL,
+                            "ddp: gw_ddp_check_finite needs the option find_not_finite, and is "
+                            "called after gw_ddp_finish");
+    int rc = gw_ddp_wire_found(&ddp->wire, ddp->stream, &rank, &offset, error);
+    if (rc < 0 || rank < 0)
+        return rc;
+    size_t i = 0;
+    while (offset - ddp->params[i].offset >= ddp->params[i].bytes)
+        i++;
+    return gw_error_set(error, GW_ENOTFINITE,
+                        "step %lld: rank %d: the gradient of parameter %zu (\"%s\") is infinite or "
+                        "not a number",
+                        (long long)step, rank, i, ddp->params[i].name);
 }
 
 int gw_ddp_broadcast(struct gw_ddp *ddp, struct gw_error *error)

@@ -58,7 +58,7 @@ struct term {
     uint64_t value;
 };
 
-enum { TERMS = 7 };
+enum { TERMS = 9 };
 
 static void terms_init(struct term terms[TERMS], const struct gw_ddp_options *options)
 {
@@ -68,6 +68,8 @@ static void terms_init(struct term terms[TERMS], const struct gw_ddp_options *op
         {"find_unused", options->find_unused},
         {"no_broadcast", options->no_broadcast},
         {"no_overlap", options->no_overlap},
+        {"compress_bf16", options->compress_bf16},
+        {"find_not_finite", options->find_not_finite},
         {"stream (1: given)", options->stream != NULL},
         {"params_count", options->params_count},
     };

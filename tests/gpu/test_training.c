@@ -93,9 +93,62 @@ static void training_on_several_ranks_matches_a_single_rank(void **state)
     }
 }
 
+/* On a stream, compressed: within the bound, and what is not finite is named. */
+static int rank_is_on_a_stream(struct world_rank *self)
+{
+    enum { COUNT = 70000 };
+    static float mine[COUNT], found[COUNT];
+    struct gw_ddp_param param = {.name = "w", .dtype = GW_DTYPE_F32, .dims = 1, .shape = {COUNT}};
+    struct gw_ddp *ddp;
+    struct gw_error error;
+    char wanted[80];
+    void *stream;
+    const double ranks = self->ranks, mean = (ranks + 1) / 2;
+    RANK_CHECK_RC(gw_comm_stream(self->comm, &stream, NULL), 0);
+    RANK_CHECK_RC(gw_comm_alloc(self->comm, sizeof mine, &param.data, NULL), 0);
+    struct gw_ddp_options options =
+        GW_INIT(gw_ddp_options, .comm = self->comm, .params = &param, .params_count = 1,
+                .find_not_finite = true, .compress_bf16 = true);
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, &error), GW_EINVAL);
+    RANK_CHECK(strstr(error.text, "need a stream"));
+    options.stream = stream;
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, &error), 0);
+    for (int step = 0; step < 3; step++) {
+        for (size_t k = 0; k < COUNT; k++)
+            mine[k] = (float)((self->rank + 1) * sin((double)k));
+        if (step == 1 && self->rank == self->ranks - 1)
+            mine[COUNT - 1] = NAN;
+        gw_ddp_zero(ddp);
+        RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+        RANK_CHECK_RC(gw_comm_wait(self->comm, stream, NULL), 0);
+        hooks->copy(gw_ddp_gradient(ddp, 0), mine, sizeof mine);
+        RANK_CHECK_RC(gw_ddp_ready(ddp, 0, NULL), 0);
+        RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+        RANK_CHECK_RC(gw_ddp_check_finite(ddp, step, &error), step == 1 ? GW_ENOTFINITE : 0);
+        (void)snprintf(wanted, sizeof wanted,
+                       "step 1: rank %d: the gradient of parameter 0 (\"w\")", self->ranks - 1);
+        RANK_CHECK(step != 1 || strncmp(error.text, wanted, strlen(wanted)) == 0);
+        hooks->copy(found, gw_ddp_gradient(ddp, 0), sizeof found);
+        for (size_t k = 0; k < COUNT - 1; k++)
+            RANK_CHECK(fabs((double)found[k] - mean * sin((double)k)) <=
+                       mean * fabs(sin((double)k)) * (ranks + 1) / 256);
+    }
+    gw_ddp_close(ddp);
+    return 0;
+}
+
+static void compressed_gradients_on_a_stream_are_within_their_bound(void **state)
+{
+    for (int ranks = 1; ranks <= hooks->ranks_max && ranks <= 3; ranks++) {
+        struct world world = {.hooks = hooks, .ranks = ranks, .function = rank_is_on_a_stream};
+        assert_int_equal(world_run(&world), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(training_on_several_ranks_matches_a_single_rank)};
+        cmocka_unit_test(training_on_several_ranks_matches_a_single_rank),
+        cmocka_unit_test(compressed_gradients_on_a_stream_are_within_their_bound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,8 @@ extern "C" {
     X(GW_EAGAIN, -24, "try again")                                                                 \
     X(GW_EDEPENDENCY, -25, "a task before it failed")                                              \
     X(GW_EACTOR, -26, "its actor has ended")                                                       \
-    X(GW_EDEVICE, -27, "a GPU failed")
+    X(GW_EDEVICE, -27, "a GPU failed")                                                             \
+    X(GW_ENOTFINITE, -28, "a number is not finite")
 
 enum gw_error_code {
     GW_OK = 0,

@@ -506,6 +506,115 @@ static void ddp_closes_buckets_at_their_size_limits(void **state)
     assert_int_equal(world_run(&world), 0);
 }
 
+/* -- Compression, and gradients that are not finite ------------------------------------------- */
+
+static double element(int rank, size_t i, size_t k)
+{
+    return (rank % 2 ? -1.3 : 1) * sin((double)(k + 10 * i)) * pow(10, (double)(k % 7) - 3);
+}
+
+static int rank_compresses(struct world_rank *self)
+{
+    struct gw_ddp_param params[PARAMS];
+    struct gw_ddp *ddp;
+    float largest[300];
+    bool is_rounded = false;
+    params_init(params);
+    struct gw_ddp_options options = options_of(self, params);
+    options.compress_bf16 = true;
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
+    for (int step = 0; step < 2; step++) {
+        gw_ddp_zero(ddp);
+        RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+        for (size_t i = PARAMS; i-- > 0;) {
+            for (size_t k = 0; k < count_of(&params[i]); k++)
+                if (i == 3)
+                    ((double *)gw_ddp_gradient(ddp, i))[k] = element(self->rank, i, k);
+                else
+                    ((float *)gw_ddp_gradient(ddp, i))[k] = (float)element(self->rank, i, k);
+            RANK_CHECK_RC(gw_ddp_ready(ddp, i, NULL), 0);
+        }
+        RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+        for (size_t i = 0; i < PARAMS; i++) {
+            const void *gradient = gw_ddp_gradient(ddp, i);
+            for (size_t k = 0; k < count_of(&params[i]); k++) {
+                double exact = 0, absolute = 0;
+                for (int rank = 0; rank < self->ranks; rank++) {
+                    exact += element(rank, i, k) / self->ranks;
+                    absolute += fabs(element(rank, i, k)) / self->ranks;
+                }
+                const double found =
+                    i == 3 ? ((const double *)gradient)[k] : (double)((const float *)gradient)[k];
+                RANK_CHECK(fabs(found - exact) <= absolute * (self->ranks + 1) / 256);
+                is_rounded |= fabs(found - exact) > absolute / 2000;
+            }
+        }
+        memcpy(largest, gw_ddp_gradient(ddp, 1), 200 * sizeof *largest);
+        RANK_CHECK_RC(
+            gw_comm_all_reduce(self->comm,
+                               GW_COMM_ARGS(.recv = largest, .count = 200, .dtype = GW_DTYPE_F32,
+                                            .reduce = GW_REDUCE_MAX),
+                               NULL),
+            0);
+        RANK_CHECK(memcmp(largest, gw_ddp_gradient(ddp, 1), 200 * sizeof *largest) == 0);
+    }
+    RANK_CHECK(is_rounded);
+    gw_ddp_close(ddp);
+    return 0;
+}
+
+static void compressed_gradients_are_within_their_bound(void **state)
+{
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        struct world world = {.hooks = &HOOKS, .ranks = ranks, .function = rank_compresses};
+        assert_int_equal(world_run(&world), 0);
+    }
+}
+
+/* The last ranks have gradients that are not finite in a pass in the middle. */
+static int rank_finds(struct world_rank *self)
+{
+    static const float odd[] = {INFINITY, -INFINITY, NAN};
+    struct gw_ddp_param params[PARAMS];
+    struct gw_ddp *ddp;
+    struct gw_error error;
+    char wanted[128];
+    params_init(params);
+    struct gw_ddp_options options = options_of(self, params);
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
+    RANK_CHECK_RC(gw_ddp_check_finite(ddp, 0, &error), GW_EINVAL);
+    gw_ddp_close(ddp);
+    options.find_not_finite = true;
+    options.compress_bf16 = self->ranks % 2;
+    RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
+    for (int step = 15; step < 20; step++) {
+        const bool is_odd = step >= 16 && step < 19;
+        gw_ddp_zero(ddp);
+        RANK_CHECK_RC(gw_ddp_begin(ddp, true, NULL), 0);
+        for (size_t i = PARAMS; i-- > 0;) {
+            if (is_odd && self->rank >= self->ranks - 2 && i == 1)
+                ((float *)gw_ddp_gradient(ddp, 1))[199] = odd[step - 16];
+            RANK_CHECK_RC(gw_ddp_ready(ddp, i, NULL), 0);
+        }
+        RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
+        RANK_CHECK_RC(gw_ddp_check_finite(ddp, step, &error), is_odd ? GW_ENOTFINITE : 0);
+        (void)snprintf(wanted, sizeof wanted,
+                       "step %d: rank %d: the gradient of parameter 1 (\"lstm.w\") is infinite",
+                       step, self->ranks > 2 ? self->ranks - 2 : 0);
+        RANK_CHECK(!is_odd || strncmp(error.text, wanted, strlen(wanted)) == 0);
+    }
+    gw_ddp_close(ddp);
+    return 0;
+}
+
+static void gradient_that_is_not_finite_is_named_with_its_rank(void **state)
+{
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        struct world world = {.hooks = &HOOKS, .ranks = ranks, .function = rank_finds};
+        assert_int_equal(world_run(&world), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +631,8 @@ int main(void)
         cmocka_unit_test(ddp_ends_when_a_rank_leaves_in_a_pass),
 #endif
         cmocka_unit_test(ddp_closes_buckets_at_their_size_limits),
+        cmocka_unit_test(compressed_gradients_are_within_their_bound),
+        cmocka_unit_test(gradient_that_is_not_finite_is_named_with_its_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
