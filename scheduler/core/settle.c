@@ -254,7 +254,7 @@ static void settle_unwanted(struct gw_sched *sched)
     gw_sched_noted_unwanted(sched);
 }
 
-void gw_sched_settle(struct gw_sched *sched)
+static void settle_lists(struct gw_sched *sched)
 {
     do {
         gw_sched_remotes_settle(sched);
@@ -276,6 +276,13 @@ void gw_sched_settle(struct gw_sched *sched)
              sched->doomed.count || sched->reopened.count || sched->unwanted.count ||
              sched->idle.count || sched->ending.count || sched->revisited.count ||
              sched->stubs.count || sched->ungated.count || sched->orphaned.count);
-    gw_sync_request_settle(sched);
-    gw_sched_jobs_tidy(sched);
+}
+
+void gw_sched_settle(struct gw_sched *sched)
+{
+    do {
+        settle_lists(sched);
+        gw_sync_request_settle(sched);
+        gw_sched_jobs_tidy(sched);
+    } while (sched->idle.count);
 }

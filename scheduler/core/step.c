@@ -108,7 +108,8 @@ void gw_sched_free(struct gw_sched *sched)
     gw_sched_tunnels_deinit(sched);
     gw_sched_event_log_deinit(sched);
     gw_strmap_deinit(&sched->published);
-    gw_map_deinit(&sched->pures);
+    gw_map_deinit(&sched->pures.by_digest);
+    gw_array_deinit(&sched->pures.shares);
     gw_buffer_deinit(&sched->step.scratch);
     gw_sync_deinit(sched);
     gw_map_deinit(&sched->remotes);

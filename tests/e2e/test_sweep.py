@@ -102,10 +102,14 @@ class Functions(e2e.Case):
                          [x for _, _, x in trials_of(self.sweep("metric", "m", 8))[0].values()])
 
     def test_pure_task_that_trials_share_runs_once(self):
-        said = self.sweep("shared", "attached", 12)
-        self.assertEqual(len(trials_of(said)[0]), 12)
-        with open(os.path.join(self.dir, "prepared"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), "x")
+        for name in "attached", "durable":
+            if name == "durable":
+                self.up("--slots", "2")
+            said = self.sweep("shared", name, 12)
+            self.assertEqual(len(trials_of(said)[0]), 12)
+            with open(os.path.join(self.dir, "prepared"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), "x")
+            os.unlink(os.path.join(self.dir, "prepared"))
 
     def load(self, trials):
         """Runs a sweep of so many trials, and makes it again from the events of their jobs."""

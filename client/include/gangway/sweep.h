@@ -81,9 +81,8 @@ struct gw_sweep_options {
     const struct gw_task_options *options; /* of each trial; borrowed; NULL: defaults */
 
     /* In place of a function: adds the trial to an empty graph and fills *task. Returns 0, or a
-     * negative code, with which gw_sweep_run then fails. The graph may have more tasks. If the
-     * sweep is attached, a pure task that all trials have runs once; detached jobs share no task.
-     */
+     * negative code, with which gw_sweep_run then fails. The graph may have more tasks. A pure task
+     * that all trials have runs once. */
     int (*make)(const struct gw_trial *trial, struct gw_graph *graph, struct gw_sweep_task *task,
                 void *arg, struct gw_error *error);
     /* Called by gw_sweep_run when trials have begun, reported or ended. May be NULL. */

@@ -119,9 +119,9 @@ struct gw_task_options {
                   computed once for this user and program. It is kept while a client holds it or a
                   task needs it, and for some time after (gangway up --pure-keep). Pending results
                   are shared too, with the options of the first task. Cancelling affects only the
-                  caller; any other end affects all. A failure is not shared with later tasks. Not
-                  allowed in detached jobs and ranges. Equal arguments of more than 64 KiB are not
-                  recognised: share one gw_scatter */
+                  caller; any other end affects all. A failure is not shared with later tasks.
+                  Detached jobs share with detached ones, others with others. Not allowed in ranges.
+                  Equal arguments of more than 64 KiB are not recognised: share one gw_scatter */
     uint32_t worker_losses_max; /* number of further attempts after a worker was lost; 0: 9;
                                    GW_NONE: no further attempt; GW_UNLIMITED: no limit */
     uint32_t preemptions_max;   /* number of further attempts after gw_job_restart; 0: 100, which

@@ -3,9 +3,9 @@
  * (metric.h), and all term and job id facts except the last of each kind.
  *
  * Invariant: applying the remaining facts to a new core gives the same state as applying all facts.
- * A forgotten job stays if the content of a job that stays names it, because its rows are looked up
- * when that content is applied. Every fact except `term`, `job_ids` and `user_named` begins with
- * the id of its job or of its worker's incarnation. */
+ * A forgotten job stays if a job that stays names it, in its content or because it shares a result:
+ * its rows are looked up when that job is accepted. Every fact except `term`, `job_ids` and
+ * `user_named` begins with the id of its job or of its worker's incarnation. */
 
 #include "graph/base/map.h"
 #include "graph/base/must.h"
@@ -138,6 +138,16 @@ static struct gw_bin content_of(const struct row *row)
     return bytes <= (size_t)(row->at + row->bytes - at) ? (struct gw_bin){at, bytes} : none;
 }
 
+/* Returns the job whose result a pure_shared fact shares. */
+static uint64_t original_of(const struct row *row)
+{
+    const size_t at = HEADER_BYTES + sizeof(uint64_t) + sizeof(uint32_t);
+    uint64_t job = 0;
+    if (row->bytes >= at + sizeof job)
+        memcpy(&job, row->at + at, sizeof job);
+    return job;
+}
+
 /* Mark phase: every job that stays in the journal keeps the jobs that it names, transitively. */
 static void retain_needed(struct compaction *compaction, const struct gw_buffer *facts)
 {
@@ -147,6 +157,8 @@ static void retain_needed(struct compaction *compaction, const struct gw_buffer 
         EACH_ROW(facts, at, row)
         if (row.type == GW_FACT_job_accepted && !is_dropped(compaction, row.job))
             gw_sched_content_jobs(content_of(&row), retain_named, compaction);
+        else if (row.type == GW_FACT_pure_shared && !is_dropped(compaction, row.job))
+            retain_named(original_of(&row), compaction);
     } while (compaction->changed);
 }
 

@@ -147,12 +147,13 @@ static bool needs_spared(const struct gw_sched *sched, const struct reach *reach
 }
 
 /* The task goes on running for other jobs. Its own client is still informed that the task was
- * cancelled, because the client asked for that. */
+ * cancelled, because the client asked for that. The client of a detached job is informed of the
+ * true end of the task, which is durable. */
 static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
 {
     struct gw_job *job = row.job;
     uint16_t flags = job->tasks.flags[row.index];
-    if (!job->session || !(flags & GW_TASK_HELD) || (flags & GW_TASK_TOLD))
+    if (job->detached || !job->session || !(flags & GW_TASK_HELD) || (flags & GW_TASK_TOLD))
         return;
     gw_sched_outbox_failed(sched, job->session->remote,
                            &(struct gw_msg_failed){.request = job->request,

@@ -115,7 +115,7 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
 
     struct gw_job *job = sched->ended.first;
     uint32_t looked = 0;
-    while (job && looked++ < 16 &&
+    while (job && looked++ < 16 && !sched->idle.count &&
            (sched->ended.count > sched->options.history_jobs ||
             sched->ended.tasks > GW_HISTORY_TASKS_MAX)) {
         struct gw_job *next = job->ended_next;

@@ -6,7 +6,8 @@
 
 /* gw_sched_jobs_settle ends the jobs whose last task has ended. gw_sched_jobs_tidy runs at the end
  * of a step. It frees what ended jobs no longer need and forgets the oldest jobs if the history is
- * too long. */
+ * too long. If a forgotten job was the last to need a result, it returns early; the caller settles
+ * that result and calls it again. */
 void gw_sched_jobs_settle(struct gw_sched *sched);
 void gw_sched_jobs_tidy(struct gw_sched *sched);
 

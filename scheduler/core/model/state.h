@@ -23,6 +23,7 @@
 #include "scheduler/core/model/options.h"
 #include "scheduler/core/model/outgoing.h"
 #include "scheduler/core/model/parted.h"
+#include "scheduler/core/model/pures.h"
 #include "scheduler/core/model/spans.h"
 
 /* -- State machines --------------------------------------------------------------------------- */
@@ -759,10 +760,7 @@ struct gw_sched {
     uint64_t fence;                                   /* fence number of the latest lease */
     uint64_t sync_bytes;
     struct gw_strmap published; /* "uid/name" -> struct gw_share * */
-    struct gw_map pures;        /* digest.low -> struct gw_pure * */
-    struct gw_pure *first_pure, *last_pure;
-    uint32_t pure_retained;
-    uint64_t pure_retained_bytes;
+    struct gw_pures pures;
 
     struct gw_map adopted; /* attempt id of an earlier term -> its place */
     uint32_t late_claims;  /* number of late claims of all workers */

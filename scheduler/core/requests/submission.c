@@ -137,6 +137,44 @@ static int frame_check(struct gw_sched *sched, const struct gw_message *message,
     return 0;
 }
 
+/* The tasks of a content, while it is decided which of them share results. */
+struct sharing {
+    struct gw_job *job;
+    uint32_t rows; /* in the messages before */
+};
+
+/* Decides which pure tasks of a message have results of other detached jobs. */
+static int frame_share(struct gw_sched *sched, const struct gw_message *message, void *arg,
+                       struct gw_error *error)
+{
+    struct sharing *sharing = arg;
+    const struct gw_msg_submit *chunk = &message->submit;
+    struct gw_job *job = sharing->job;
+    (void)error;
+    if (message->type != GW_MESSAGE_submit)
+        return 0;
+    struct gw_chunk_row_at row = {.chunk = chunk, .args = chunk->args.data};
+    for (; row.at < chunk->spec.count; row.at++) {
+        struct gw_row original;
+        if (gw_sched_pure_find(sched, job, &row, &original))
+            GW_FACT(sched, pure_shared, .at = job, .job = job->id, .index = sharing->rows + row.at,
+                    .original_job = original.job->id, .original_index = original.index);
+        row.args += gw_col32_at(chunk->args_size, row.at);
+        row.edge += gw_col32_at(chunk->dep_count, row.at);
+    }
+    sharing->rows += chunk->spec.count;
+    return 0;
+}
+
+static void share_results(struct gw_sched *sched, struct gw_job *job, struct gw_bin content)
+{
+    bool pure = false;
+    for (size_t i = 0; i < job->specs.count; i++)
+        pure = pure || job->specs.items[i].message.pure;
+    if (pure)
+        (void)gw_sched_content_each(sched, content, frame_share, &(struct sharing){job, 0}, NULL);
+}
+
 /* Adds the specs of a job to its durable content. They were applied when they arrived. */
 static void store_specs(struct gw_sched *sched, struct gw_job *job)
 {
@@ -197,6 +235,7 @@ static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw
     if (rc < 0)
         return rc;
     store_content(sched, job);
+    share_results(sched, job, content);
     GW_FACT(sched, job_accepted, .at = job, .job = job->id, .uid = job->uid,
             .wall_ns = sched->wall_ns, .user = job->user, .content = content);
     const struct gw_job *parent = parent_of(sched, job);

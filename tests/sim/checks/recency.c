@@ -69,6 +69,14 @@ static bool takes(const struct taker *taker, const struct recent *result)
     return !taker->work;
 }
 
+/* Returns true if it is known which result of the input the attempt uses. Pure tasks of detached
+ * jobs run again for later jobs while results of earlier terms are still in use. */
+static bool is_sure(const struct taker *taker, const struct recent *result)
+{
+    return taker->work && !result->several &&
+           !(taker->work->job->pure && taker->work->job->detached);
+}
+
 /* The inputs of an attempt are used now. surely: the worker sees this at the same time. */
 static void use_inputs(struct sim *sim, struct recency *recency, const struct taker *taker,
                        bool surely)
@@ -78,7 +86,7 @@ static void use_inputs(struct sim *sim, struct recency *recency, const struct ta
         if (!takes(taker, result))
             continue;
         result->used_most_ns = sim->now_ns;
-        result->used_ns = surely && taker->work && !result->several ? sim->now_ns : result->used_ns;
+        result->used_ns = surely && is_sure(taker, result) ? sim->now_ns : result->used_ns;
     }
 }
 

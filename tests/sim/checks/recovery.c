@@ -231,6 +231,18 @@ static struct left *find(struct sim_recovery *recovery, const struct host *host,
     return NULL;
 }
 
+/* Returns true if the registration also claims an attempt of this task that has ended. Its end is
+ * reported next, and then its result is released if the scheduler does not need it. */
+static bool claims_end(const struct gw_msg_registration *registration, uint64_t job, uint32_t index)
+{
+    for (uint32_t i = 0; i < registration->attempt.count; i++)
+        if (gw_col64_at(registration->attempt_job, i) == job &&
+            gw_col32_at(registration->attempt_index, i) == index &&
+            gw_col32_at(registration->attempt_claim, i) == GW_CLAIM_ENDED)
+            return true;
+    return false;
+}
+
 void sim_recovery_says(struct sim *sim, const struct host *host,
                        const struct gw_msg_registration *registration)
 {
@@ -241,14 +253,15 @@ void sim_recovery_says(struct sim *sim, const struct host *host,
     gw_array_clear(&recovery->unknown);
     for (uint32_t i = 0; i < registration->object_job.count; i++) {
         struct left *left = find(recovery, host, registration, i);
+        const uint64_t job = gw_col64_at(registration->object_job, i);
+        const uint32_t index = gw_col32_at(registration->object_index, i);
         if (left &&
             held) /* the task that needed it may have ended meanwhile, and no client holds it */
             left->due = left->held || awaits(sim, left->job, left->index);
-        else if (!left)
-            GW_MUST(gw_array_push(&recovery->unknown,
-                                  ((struct unknown){gw_col64_at(registration->object_job, i),
-                                                    gw_col32_at(registration->object_index, i),
-                                                    gw_col32_at(registration->object_rank, i)})));
+        else if (!left && !claims_end(registration, job, index))
+            GW_MUST(gw_array_push(
+                &recovery->unknown,
+                ((struct unknown){job, index, gw_col32_at(registration->object_rank, i)})));
     }
 }
 

@@ -145,7 +145,8 @@ static void note_retained(struct sim *sim)
 {
     struct gw_value *answer = NULL;
     int64_t ended = 0;
-    if (sim->seed % 16 == 15 && gw_sched_query(sim->sched, "status", NULL, &answer, NULL) == 0)
+    if (sim_has_short_history(sim) &&
+        gw_sched_query(sim->sched, "status", NULL, &answer, NULL) == 0)
         (void)gw_value_get_i64(gw_value_find(gw_value_find(answer, "jobs"), "ended"), &ended, NULL);
     if (ended > SIM_HISTORY_JOBS)
         sim_fault(sim, FAULT_RETAINED);

@@ -1,5 +1,6 @@
 /* Copies of results. Clients request copies and are told how many exist. Checks: a worker that
  * reports a copy has it, and a worker drops a copy that is released while it fetches it. */
+#include "tests/sim/faults/crash.h"
 #include "tests/sim/sim.h"
 
 #include <stdio.h>
@@ -36,7 +37,8 @@ void sim_replica_promise(struct sim *sim, const struct client *client,
     GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)work->job->id)));
     GW_MUST(gw_dict_set(arguments, "index", gw_i64(work->row)));
     size_t holders = 0;
-    if (gw_sched_query(sim->sched, "who_has", arguments, &list, NULL) == 0)
+    const int rc = gw_sched_query(sim->sched, "who_has", arguments, &list, NULL);
+    if (rc == 0)
         for (size_t i = 0; i < gw_value_count(list); i++) {
             int64_t worker = 0;
             (void)gw_value_get_i64(gw_value_find(gw_value_at(list, i), "worker"), &worker, NULL);
@@ -44,6 +46,8 @@ void sim_replica_promise(struct sim *sim, const struct client *client,
         }
     gw_value_unref(arguments);
     gw_value_unref(list);
+    if (rc == GW_ENOENT && sim_has_short_history(sim))
+        return; /* the job was forgotten; the results of its aliases belong to another job */
     SIM_CHECK(sim, holders >= (size_t)replicated->copies * sim_work_least(work),
               "%u copies of task %llu, and %zu holders of its results", replicated->copies,
               (unsigned long long)work->id, holders);

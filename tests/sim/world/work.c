@@ -399,6 +399,7 @@ static struct sim_job *job_again(struct sim *sim, struct client *client,
 {
     struct sim_job *job = sim_job_new(sim, client);
     job->pure = true;
+    job->detached = earlier->detached;
     job->infeasible = earlier->infeasible;
     for (size_t i = 0; i < earlier->work.count; i++) {
         struct work *work = sim_work_new(sim, job), *first = earlier->work.items[i];
@@ -443,7 +444,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
     }
     struct sim_job *job = sim_job_new(sim, client);
     job->detached = sim_chance(sim, sim_crash_planned(sim) ? 60 : 25);
-    job->pure = !job->detached && sim_chance(sim, 35);
+    job->pure = sim_chance(sim, 35);
     come_after(sim, job);
     job->stream = !job->detached && !job->pure && sim_chance(sim, 20);
     bool bag = sim_chance(sim, 25), web = !bag && sim_chance(sim, 20);

@@ -37,7 +37,7 @@ struct gw_sched *sim_sched_new(const struct sim *sim)
 {
     struct gw_sched_options options = {
         .state_dir = "/sim", .keeps_workers = true, .range_block = BLOCK, .ageing_ns = 300 * MS};
-    if (sim->seed % 16 == 15)
+    if (sim_has_short_history(sim))
         options.history_jobs = SIM_HISTORY_JOBS;
     sim_scatter_options(&options);
     return gw_sched_new(&options);

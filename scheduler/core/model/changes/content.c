@@ -151,7 +151,7 @@ static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw
         tasks->succ[row] = tasks->object[row] = GW_NO_INDEX;
         tasks->deps_at[row] = tasks->edges;
         uint32_t deps = gw_col32_at(chunk->dep_count, i);
-        if (add_alias(sched, job, &(struct gw_chunk_row_at){chunk, i, edge}))
+        if (add_alias(sched, job, &(struct gw_chunk_row_at){chunk, i, edge, tasks->args[row]}))
             edge += deps;
         else
             for (uint32_t end = edge + deps; edge < end; edge++) {

@@ -19,6 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+void gw_sched_apply_pure_shared(struct gw_sched *sched, const struct gw_fact_pure_shared *fact)
+{
+    struct gw_job *original = gw_sched_job_find(sched, fact->original_job);
+    GW_MUST_PTR(original);
+    GW_MUST(gw_array_push(&sched->pures.shares,
+                          ((struct gw_pure_share){fact->index, original, fact->original_index})));
+}
+
 void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_job_accepted *fact)
 {
     struct gw_job *job = fact->at;
@@ -36,6 +44,7 @@ void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_jo
     job->gated = job->unwritten;
     int rc = gw_sched_content_replay(sched, job, fact->content);
     assert(rc == 0); /* the content was validated before */
+    gw_array_clear(&sched->pures.shares);
     gw_sched_job_seal(sched, job, fact->wall_ns);
     gw_sched_job_key_add(sched, job);
 }

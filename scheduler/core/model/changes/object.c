@@ -124,9 +124,9 @@ bool gw_sched_object_retain_pure(struct gw_sched *sched, struct gw_job *job, uin
         pure->bytes += sched->objects.items[at].bytes;
     job->tasks.users[row]++;
     gw_sched_pure_link(sched, pure);
-    while (sched->last_pure && (sched->pure_retained > GW_PURE_RETAINED_MAX ||
-                                sched->pure_retained_bytes > sched->options.pure_bytes_max)) {
-        const struct gw_pure *oldest = sched->last_pure;
+    while (sched->pures.last && (sched->pures.retained > GW_PURE_RETAINED_MAX ||
+                                 sched->pures.retained_bytes > sched->options.pure_bytes_max)) {
+        const struct gw_pure *oldest = sched->pures.last;
         gw_sched_pure_drop(sched, oldest->job, oldest->index);
     }
     return true;

@@ -26,11 +26,19 @@ struct gw_pure {
 struct gw_chunk_row_at {
     const struct gw_msg_submit *chunk;
     uint32_t at, edge;
+    const uint8_t *args; /* its arguments */
 };
+
+/* gw_sched_pure_find returns true, and sets *original, if a task that is not added yet can share
+ * the result of an original. It reads the shares that were decided (fact pure_shared) for earlier
+ * rows of the job. */
+bool gw_sched_pure_find(struct gw_sched *sched, struct gw_job *job,
+                        const struct gw_chunk_row_at *row, struct gw_row *original);
 
 /* gw_sched_pure_add is called for every task of a chunk while the task is added, before its
  * dependencies are. It returns true, and sets *original, if the task shares the result of an
- * original. Otherwise the task may become an original itself. */
+ * original. Otherwise the task may become an original itself. A task of a detached job shares a
+ * result only if that was decided. */
 bool gw_sched_pure_add(struct gw_sched *sched, struct gw_job *job,
                        const struct gw_chunk_row_at *row, struct gw_row *original);
 

@@ -1,5 +1,5 @@
 /* Pure tasks: which of them share a result, and the shared original if a task is cancelled. */
-#include "tests/unit/scheduler/sched_world.h"
+#include "tests/unit/scheduler/sched_life.h"
 
 /* Two jobs of one pure task each; the second shares the result of the first. Returns the attempt.
  */
@@ -117,6 +117,55 @@ static void different_commands_are_not_memoized_together(void **state)
     run_apart(specs, sizeof specs / sizeof *specs);
 }
 
+/* -- Detached jobs --- */
+
+static uint64_t submit_detached(struct world *w, uint64_t request)
+{
+    send_spec(w, (struct gw_msg_spec){.key = request, .pure = 1});
+    submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    const struct gw_message *assign = sent(w, WORKER, GW_MESSAGE_assign, 0);
+    const uint64_t attempt = assign ? attempt_in(assign, 0) : 0;
+    life_commit(w);
+    return attempt;
+}
+
+static void detached_jobs_share_a_pure_task_over_a_scheduler_restart(void **state)
+{
+    (void)state;
+    struct world *w = life_begin();
+    add_worker(w, 0, 4, "a");
+    life_commit(w);
+    assert_int_not_equal(submit_detached(w, 1), 0);
+    assert_int_equal(submit_detached(w, 2), 0);
+    free_world(w);
+
+    w = life_begin();
+    add_worker(w, 0, 4, "a");
+    const struct gw_msg_assign *assign = &must(w, WORKER, GW_MESSAGE_assign)->assign;
+    assert_int_equal(assign->attempt.count, 1); /* only the original runs again */
+    const uint64_t attempt = gw_col64_at(assign->attempt, 0);
+    life_commit(w);
+    assert_int_equal(submit_detached(w, 3), 0);
+    finish(w, 0, attempt, GW_RANK_NONE, 3);
+    assert_int_not_equal(gw_sched_idle_since_ns(w->sched), 0); /* all three jobs have ended */
+    life_commit(w);
+    assert_int_equal(submit_detached(w, 4), 0);
+    assert_int_not_equal(gw_sched_idle_since_ns(w->sched), 0);
+    free_world(w);
+}
+
+static void detached_and_attached_jobs_share_no_task(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 4, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.pure = 1});
+    assert_int_not_equal(submit_detached(w, 2), 0);
+    submit_task(w, 3, (struct gw_msg_spec){.pure = 1});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +173,8 @@ int main(void)
         cmocka_unit_test(cancelling_leaves_a_retried_equal_task_running),
         cmocka_unit_test(different_functions_are_not_memoized_together),
         cmocka_unit_test(different_commands_are_not_memoized_together),
+        cmocka_unit_test(detached_jobs_share_a_pure_task_over_a_scheduler_restart),
+        cmocka_unit_test(detached_and_attached_jobs_share_no_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
