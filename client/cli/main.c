@@ -45,7 +45,7 @@ static const struct gw_cli_command commands[] = {
     {"actor", "actors: list, rm", gw_cli_actor},
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},
     {"sync", "semaphores, locks, events, variables, queues: list, rm", gw_cli_sync},
-    {"worker", "list workers, or run a worker", gw_cli_worker},
+    {"worker", "workers: list, drain, undrain; or run a worker", gw_cli_worker},
     {"gpu", "GPUs: list, drain, undrain", gw_cli_gpu},
     {"scheduler", "run a scheduler in the foreground", gw_cli_scheduler},
     {"config", "check or show a configuration file", gw_cli_config},

@@ -240,6 +240,32 @@ int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *
     return ask_gpu(client, (struct gw_msg_gpu_ask){.uuid = uuid}, error);
 }
 
+static int ask_worker(struct gw_client *client, struct gw_msg_worker_ask ask,
+                      struct gw_error *error)
+{
+    struct gw_rpc call;
+    struct gw_message message = {.type = GW_MESSAGE_worker_ask, .worker_ask = ask};
+    int rc =
+        gw_session_ask(client, &call, &message, &message.worker_ask.request, UINT64_MAX, error);
+    gw_rpc_close(&call, client);
+    return rc;
+}
+
+int gw_worker_drain(struct gw_client *client, const char *name, const char *reason,
+                    uint64_t deadline_ns, struct gw_error *error)
+{
+    return ask_worker(
+        client,
+        (struct gw_msg_worker_ask){
+            .name = name, .drain = 1, .why = reason ? reason : "", .deadline_ns = deadline_ns},
+        error);
+}
+
+int gw_worker_undrain(struct gw_client *client, const char *name, struct gw_error *error)
+{
+    return ask_worker(client, (struct gw_msg_worker_ask){.name = name, .why = ""}, error);
+}
+
 /* Asks about the job and waits for the answer. An earlier message of the scheduler about the job
  * arrives before this answer. */
 static void catch_up(struct gw_client *client, uint64_t job)

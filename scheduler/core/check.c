@@ -96,6 +96,8 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
         assert(worker->attempts == 0 && worker->first_holder == GW_NO_INDEX);
         return;
     }
+    assert(worker->state != GW_WORKER_READY ||
+           worker->drained == (gw_sched_worker_drain_find(sched, worker->remote->name) != NULL));
     for (uint32_t i = 0; i < worker->queue_count; i++) {
         const struct gw_worker_queue *lane = worker->queues[i];
         if (!lane)

@@ -23,6 +23,7 @@
 #include "scheduler/core/membership/gpu_ask.h"
 #include "scheduler/core/membership/hold.h"
 #include "scheduler/core/membership/worker.h"
+#include "scheduler/core/membership/worker_drain.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/placement.h"
@@ -103,6 +104,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_sched_gpu_twins_deinit(sched);
     gw_sched_hold_deinit(sched);
     gw_sched_gpu_drain_deinit(sched);
+    gw_sched_worker_drain_deinit(sched);
     gw_sched_replicas_deinit(sched);
     gw_sched_pending_deinit(sched);
     gw_sched_tunnels_deinit(sched);
@@ -140,29 +142,6 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->step.dirty_sessions);
     gw_buffer_deinit(&sched->commit);
     free(sched);
-}
-
-static bool takes_part(const struct gw_sched *sched, const struct gw_worker *worker)
-{
-    return worker && (worker->state == GW_WORKER_READY ||
-                      (worker->state == GW_WORKER_REJOINING && gw_sched_hold_knows(sched, worker)));
-}
-
-uint32_t gw_sched_workers_known(const struct gw_sched *sched)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < sched->workers.count; i++)
-        count += takes_part(sched, sched->workers.items[i]);
-    return count;
-}
-
-bool gw_sched_has_worker(const struct gw_sched *sched, const char *name)
-{
-    for (size_t i = 0; i < sched->workers.count; i++)
-        if (takes_part(sched, sched->workers.items[i]) &&
-            strcmp(sched->workers.items[i]->remote->name, name) == 0)
-            return true;
-    return false;
 }
 
 uint64_t gw_sched_term(const struct gw_sched *sched)
@@ -316,6 +295,23 @@ static void on_query(struct gw_sched *sched, struct gw_remote *remote,
         reply->body = body;
 }
 
+/* Handles a client's messages about the cluster. */
+static int on_admin_message(struct gw_sched *sched, struct gw_remote *remote,
+                            const struct gw_message *message)
+{
+    switch (message->type) {
+    case GW_MESSAGE_worker_ask:
+        return gw_sched_worker_drain_on_ask(sched, remote->session, &message->worker_ask);
+    case GW_MESSAGE_gpu_ask:
+        return gw_sched_gpu_on_ask(sched, remote->session, &message->gpu_ask);
+    case GW_MESSAGE_shutdown:
+        on_shutdown(sched, remote, &message->shutdown);
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}
+
 static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
                              const struct gw_message *message)
 {
@@ -381,13 +377,8 @@ static int on_client_message(struct gw_sched *sched, struct gw_remote *remote,
     case GW_MESSAGE_gang_ask:
         gw_sched_on_gang_ask(sched, session, &message->gang_ask);
         return 0;
-    case GW_MESSAGE_gpu_ask:
-        return gw_sched_gpu_on_ask(sched, session, &message->gpu_ask);
-    case GW_MESSAGE_shutdown:
-        on_shutdown(sched, remote, &message->shutdown);
-        return 0;
     default:
-        return GW_EPROTO;
+        return on_admin_message(sched, remote, message);
     }
 }
 
@@ -466,6 +457,8 @@ static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
     switch (message->type) {
     case GW_MESSAGE_gpu_drained:
         return gw_sched_gpu_on_drained(sched, worker, &message->gpu_drained);
+    case GW_MESSAGE_health:
+        return gw_sched_worker_drain_on_health(sched, worker, &message->health);
     case GW_MESSAGE_gpu_usage:
         return gw_sched_gpu_on_usage(sched, worker, &message->gpu_usage);
     case GW_MESSAGE_memory:
@@ -637,6 +630,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     int rc = handle(sched, event);
     gw_sched_hold_settle(sched);
     gw_sched_gpu_twins_settle(sched);
+    gw_sched_worker_drains_settle(sched);
     do {
         do
             gw_sched_settle(sched);
@@ -682,6 +676,7 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         gw_sched_gang_size_deadline_ns(sched),
         gw_sched_hold_deadline_ns(sched),
         gw_sched_gpu_twins_deadline_ns(sched),
+        gw_sched_worker_drains_deadline_ns(sched),
         sched->leaving ? sched->leave_look_ns : UINT64_MAX,
         gw_sync_deadline_ns(sched),
         sched->shutting_down && !sched->exited ? sched->shutdown_deadline_ns : UINT64_MAX,

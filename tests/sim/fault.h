@@ -61,6 +61,9 @@
     X(GPU_GIVEN_BACK, "drained GPU given back")                                                    \
     X(GPU_TAKEN_OUT, "GPU drained by an admin")                                                    \
     X(GPU_STILL_DRAINED, "GPU drained in another life of the scheduler")                           \
+    X(WORKER_DRAINED, "worker drained by an admin")                                                \
+    X(WORKER_STILL_DRAINED, "worker drained in another term or incarnation")                       \
+    X(WORKER_DRAIN_ENDS, "attempt ended at the deadline of a drained worker")                      \
     X(GPU_RESTS, "scheduler died while a worker without it had GPUs")                              \
     X(GPU_INSTANCE, "process given a MIG instance")                                                \
     X(GPU_INSTANCE_RANK, "rank of a command given a MIG instance")                                 \

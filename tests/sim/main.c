@@ -107,6 +107,8 @@ static const struct {
     [703] = {"drains-ignored", "drained GPUs are given to tasks"},
     [704] = {"drain-answered", "an admin is told that a GPU is drained, and it is not"},
     [705] = {"given-back-not", "an admin is told that a GPU is given back, and it stays drained"},
+    [710] = {"worker-drain-forgotten", "a drained worker is not, once it comes again"},
+    [711] = {"worker-drain-ignored", "a drained worker gets tasks"},
     [600] = {"gpu-twice", "a GPU that two workers offer is given to both"},
     [400] = {"gang-mixed", "a gang gets whole GPUs and MIG instances, whatever is free"},
     [310] = {"rank-beside", "a rank starts on a GPU that another one has just left"},

@@ -423,16 +423,17 @@ struct sim {
     struct sim_scheduler_crash
         *crash_state; /* see crash_time.h; NULL: the scheduler has not died */
     void (*crash)(struct sim *, void *), (*crash_now)(struct sim *, void *); /* see crash.h */
-    struct sim_recovery *recovery;       /* see recovery.c; NULL: the scheduler has not died */
-    struct crowd *crowd;                 /* see crowd.c; NULL: another kind of world */
-    struct sim_reports *reports;         /* see reports.c; NULL: none yet */
-    struct sim_charges *charges;         /* see charge.c; NULL: nothing was decided yet */
-    struct sim_revocations *revocations; /* see revocation.c; NULL: none */
-    struct sim_asks *asks;               /* see ask.c; NULL: no stop was requested */
-    struct sim_pauses *pauses;           /* see pause.c; NULL: no job is paused */
-    struct sim_drains *drains;           /* see drain.c; NULL: no GPU was drained */
-    struct sim_quarantine *quarantine;   /* see quarantine.c; NULL: there was no gang */
-    struct sim_parting *parting;         /* see parting.c; NULL: all hosts reach each other */
+    struct sim_recovery *recovery;           /* see recovery.c; NULL: the scheduler has not died */
+    struct crowd *crowd;                     /* see crowd.c; NULL: another kind of world */
+    struct sim_reports *reports;             /* see reports.c; NULL: none yet */
+    struct sim_charges *charges;             /* see charge.c; NULL: nothing was decided yet */
+    struct sim_revocations *revocations;     /* see revocation.c; NULL: none */
+    struct sim_asks *asks;                   /* see ask.c; NULL: no stop was requested */
+    struct sim_pauses *pauses;               /* see pause.c; NULL: no job is paused */
+    struct sim_worker_drains *worker_drains; /* see worker_drain.c; NULL: none is drained */
+    struct sim_drains *drains;               /* see drain.c; NULL: no GPU was drained */
+    struct sim_quarantine *quarantine;       /* see quarantine.c; NULL: there was no gang */
+    struct sim_parting *parting;             /* see parting.c; NULL: all hosts reach each other */
     GW_ARRAY(struct conn *) conns;
 
     struct host hosts[HOSTS_MAX];

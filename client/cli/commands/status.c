@@ -11,6 +11,7 @@ int gw_cli_status(int argc, char **argv)
         {"state_dir", "State folder", GW_CELL_TEXT},
         {"address", "Address for other hosts", GW_CELL_TEXT},
         {"workers", "Workers", GW_CELL_TEXT},
+        {"workers_drained", "Drained workers", GW_CELL_TEXT},
         {"sessions", "Connected clients", GW_CELL_TEXT},
         {"slots", "Slots", GW_CELL_TEXT},
         {"slots_free", "Free slots", GW_CELL_TEXT},

@@ -4,6 +4,8 @@
 
 #include "client/cli/hosts/worker_daemon.h"
 #include "client/cli/lib/listing.h"
+#include "client/cli/lib/options.h"
+#include "client/cli/lib/units.h"
 #include "worker/net/worker.h"
 
 #include <stdlib.h>
@@ -74,6 +76,7 @@ static int run_list(int argc, char **argv)
         {"held_bytes", "RESULTS", GW_CELL_MINOR_SIZE},
         {"idle_bytes", "REUSE", GW_CELL_MINOR_SIZE},
         {"spilled_bytes", "ON DISK", GW_CELL_MINOR_SIZE},
+        {"drained", "WHY", GW_CELL_MINOR_TEXT},
         {0},
     };
     const struct gw_listing_command listing = {
@@ -90,10 +93,86 @@ static int run_list(int argc, char **argv)
     return gw_listing_run(&listing, argc, argv);
 }
 
+struct drain {
+    const char *reason;
+    uint64_t deadline_ns;
+};
+
+static int drain_worker(struct gw_client *client, const char *name, void *arg,
+                        struct gw_error *error)
+{
+    const struct drain *drain = arg;
+    const uint64_t deadline_ns =
+        drain->deadline_ns < GW_UNITS_NONE ? drain->deadline_ns : UINT64_MAX;
+    int rc = gw_worker_drain(client, name, drain->reason, deadline_ns, error);
+    if (rc == 0)
+        fprintf(stderr, "worker %s: drained; `gangway worker undrain %s` allows work on it again\n",
+                name, name);
+    return rc;
+}
+
+#define ADMINS "\n\nOnly an admin, or the user who started the cluster, may do this."
+
+static int run_drain(int argc, char **argv)
+{
+    struct drain drain = {.deadline_ns = UINT64_MAX};
+    const struct gw_option table[] = {
+        {"reason", 0, GW_OPTION_TEXT, &drain.reason, "TEXT",
+         "why, for `worker list` and `explain`"},
+        {"deadline", 0, GW_OPTION_DELAY, &drain.deadline_ns, "TIME",
+         "end what still runs after this time, like 2h (0:\n"
+         "now; default: none)"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "worker drain",
+        .arguments = "NAME...",
+        .summary = "Place no more work on workers. What they have begun goes on.",
+        .details =
+            "At the deadline, tasks and gangs that still run get SIGTERM (or their --signal)\n"
+            "and have their grace time. They run again elsewhere, gangs from their checkpoint,\n"
+            "which does not count against their retry budget. Actors end, too.\n\n"
+            "A worker stays drained until `gangway worker undrain`, also if it or the\n"
+            "scheduler restarts. `gangway worker list` shows names and states: a `draining`\n"
+            "worker still runs something, a `drained` one is empty." ADMINS,
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1000,
+    };
+    return gw_cli_each(&options, argc, argv, drain_worker, &drain);
+}
+
+static int undrain_worker(struct gw_client *client, const char *name, void *arg,
+                          struct gw_error *error)
+{
+    (void)arg;
+    int rc = gw_worker_undrain(client, name, error);
+    if (rc == 0)
+        fprintf(stderr, "worker %s: undrained\n", name);
+    return rc;
+}
+
+static int run_undrain(int argc, char **argv)
+{
+    static const struct gw_option table[] = {{0}};
+    const struct gw_options options = {
+        .command = "worker undrain",
+        .arguments = "NAME...",
+        .summary = "Allow work on drained workers again." ADMINS,
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1000,
+    };
+    return gw_cli_each(&options, argc, argv, undrain_worker, NULL);
+}
+
 int gw_cli_worker(int argc, char **argv)
 {
-    static const struct gw_cli_command verbs[] = {{"list", "list the workers", run_list},
-                                                  {NULL, NULL, NULL}};
+    static const struct gw_cli_command verbs[] = {
+        {"list", "list the workers", run_list},
+        {"drain", "place no more work on workers", run_drain},
+        {"undrain", "allow work on them again", run_undrain},
+        {NULL, NULL, NULL}};
     if (is_started(argc, argv))
         return gw_worker_main(argc, argv);
     if (argc > 1 && argv[1][0] == '-')

@@ -565,6 +565,19 @@ GW_API int gw_job_remove(struct gw_client *client, uint64_t job, struct gw_error
 GW_API int gw_gpu_drain(struct gw_client *client, const char *uuid, struct gw_error *error);
 GW_API int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error);
 
+/* gw_worker_drain places no more work on the workers with a name (the key `name` of the query
+ * "workers"). Work that they have begun goes on. What still runs after deadline_ns (UINT64_MAX: no
+ * deadline) is ended with its grace period and runs again elsewhere, which does not count against
+ * its retry budget. reason: a text for people, copied; NULL: none. The workers stay drained when
+ * they or the scheduler restart. A second call replaces reason and deadline.
+ *
+ * gw_worker_undrain allows work there again. Both return 0 when the change is on disk. GW_EPERM:
+ * only an admin, or the user who started the cluster, may do this. GW_EINVAL: the worker is not
+ * drained. GW_ENOENT: no worker has the name. */
+GW_API int gw_worker_drain(struct gw_client *client, const char *name, const char *reason,
+                           uint64_t deadline_ns, struct gw_error *error);
+GW_API int gw_worker_undrain(struct gw_client *client, const char *name, struct gw_error *error);
+
 /* gw_job_log reads a task's output, at most 256 KiB in one call. With `follow` it blocks until
  * there is output or the attempt has ended. Without `follow` it returns 0 bytes if there is no new
  * output. With `holds` the caller is the reader of a command with held_output: the command

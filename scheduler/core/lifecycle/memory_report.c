@@ -5,10 +5,10 @@
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/outbox.h"
 
-/* Asks a worker with too little memory to return the attempts that it has not begun, because they
- * can run elsewhere or later. Calls of an actor are not taken back: later calls would overtake
+/* Asks a worker to return the attempts that it has not begun, because they can run elsewhere or
+ * later. Calls of an actor are not taken back: later calls would overtake
  * them, and the state of their actor is already at this worker. */
-static void take_back(struct gw_sched *sched, struct gw_worker *worker)
+void gw_sched_memory_report_take_back(struct gw_sched *sched, struct gw_worker *worker)
 {
     for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].next) {
@@ -27,7 +27,7 @@ void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
     bool was_open = worker->memory.state == GW_MEMORY_OPEN;
     gw_sched_memory_take_report(sched, worker, report);
     if (was_open && report->state != GW_MEMORY_OPEN)
-        take_back(sched, worker);
+        gw_sched_memory_report_take_back(sched, worker);
 }
 
 int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker,

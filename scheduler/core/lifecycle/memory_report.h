@@ -13,4 +13,7 @@ void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
 int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker,
                                 const struct gw_msg_measured *measured);
 
+/* gw_sched_memory_report_take_back asks a worker to return the attempts that it has not begun. */
+void gw_sched_memory_report_take_back(struct gw_sched *sched, struct gw_worker *worker);
+
 #endif

@@ -118,6 +118,24 @@ void gw_sched_worker_report_ended(struct gw_sched *sched, uint32_t slot, const s
                                                          where, end, false, false});
 }
 
+/* An attempt that was ended at the deadline of its drained worker is lost with a worker that left
+ * as planned. Writes why into `text`. */
+static void end_with_drain(const struct gw_sched *sched, const struct gw_attempt *attempt,
+                           struct gw_end *end, char text[static GW_ERROR_TEXT_MAX])
+{
+    const struct gw_worker_drain *drain =
+        gw_sched_worker_drain_find(sched, attempt->worker->remote->name);
+    if (!attempt->drain_ends || end->outcome != GW_OUTCOME_KILLED || !end->executing)
+        return;
+    (void)snprintf(text, GW_ERROR_TEXT_MAX, "drained");
+    if (drain)
+        gw_sched_worker_drain_text(drain, text, GW_ERROR_TEXT_MAX);
+    end->outcome = GW_OUTCOME_LOST;
+    end->code = GW_ELOST;
+    end->dismissed = true;
+    end->text = text;
+}
+
 int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
                       const struct gw_msg_ended *ended)
 {
@@ -155,6 +173,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         !gw_sched_ranks_quarantine_files_begin(sched, worker, shape))
         end.outcome = GW_OUTCOME_CANNOT_START;
     char text[GW_ERROR_TEXT_MAX];
+    end_with_drain(sched, attempt, &end, text);
     if (gw_sched_gpu_text_ran_out(attempt, &end)) {
         uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;
         bytes = attempt->gpu_fraction ? bytes / GW_GPU_WHOLE * attempt->gpu_fraction : bytes;

@@ -6,6 +6,7 @@
 #include "scheduler/core/lifecycle/worker_report.h"
 #include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/model.h"
+#include "scheduler/core/sched.h"
 #include "scheduler/core/send/log.h"
 #include "scheduler/core/send/outbox.h"
 #include "scheduler/core/send/send.h"
@@ -169,6 +170,31 @@ bool gw_sched_worker_history_check(struct gw_sched *sched, const struct gw_worke
     struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_DAMAGED);
     effect->number = registration->commits - history->began_with;
     effect->bytes = (struct gw_bin){gw_sched_send_text(sched, text), (uint32_t)strlen(text) + 1};
+    return false;
+}
+
+/* -- Workers that take part --------------------------------------------------------------- */
+
+static bool takes_part(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    return worker && (worker->state == GW_WORKER_READY ||
+                      (worker->state == GW_WORKER_REJOINING && gw_sched_hold_knows(sched, worker)));
+}
+
+uint32_t gw_sched_workers_known(const struct gw_sched *sched)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < sched->workers.count; i++)
+        count += takes_part(sched, sched->workers.items[i]);
+    return count;
+}
+
+bool gw_sched_has_worker(const struct gw_sched *sched, const char *name)
+{
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (takes_part(sched, sched->workers.items[i]) &&
+            strcmp(sched->workers.items[i]->remote->name, name) == 0)
+            return true;
     return false;
 }
 

@@ -371,8 +371,7 @@ struct gw_resource_class {
     GW_ARRAY(struct gw_queue *) heap;   /* ordered by priority, then job */
     uint32_t nested;                    /* queues in the heap whose jobs were submitted by tasks */
     GW_ARRAY(struct gw_queue *) parked; /* queues without enough memory, at most GW_PARKED_MAX */
-    bool parted;  /* this class is blocked because some pairs of workers cannot connect to each
-                     other */
+    bool parted;  /* blocked because some pairs of workers cannot connect to each other */
     bool blocked; /* none of its tasks fits until something is freed */
     bool could;   /* an empty cluster could run it; valid for could_epoch */
     uint64_t could_epoch;
@@ -474,8 +473,7 @@ struct gw_worker {
     uint64_t incarnation;
     uint32_t slots, slots_free, gpu_count, gpus_free, instances_free;
     uint64_t memory_bytes, memory_free;
-    uint32_t slots_over; /* number of slots that are in use although the worker does not have them;
-                            slots that become free reduce this number first */
+    uint32_t slots_over; /* slots in use that the worker does not have; freed ones reduce it */
     uint64_t memory_over;
     uint32_t reserved_ranks; /* of the gang that holds the reservation */
     uint32_t reserved_slots; /* free slots that are kept for these ranks, at most */
@@ -500,6 +498,7 @@ struct gw_worker {
     struct gw_msg_memory memory; /* last report, without its text */
     char *memory_trouble;        /* text of the last report; NULL: none */
     bool memory_one, all_users;  /* one task may be placed although memory is short; serves all */
+    bool drained, drain_told;    /* see worker_drain.h; it was asked for what it has not begun */
     bool leaves, let_go;         /* was told to end; need not stay for checkpoints; see leave.h */
     uint64_t expected_bytes;     /* memory that its attempts are expected to take */
     uint64_t score_epoch, score; /* used by the current placement */
@@ -522,10 +521,10 @@ struct gw_attempt {
     bool is_long : 1, blocked : 1; /* blocked: waits for other tasks, with yielded slots */
     bool stands : 1;               /* a call of an actor, or an actor that has started */
     bool pipelined : 1;            /* its task waits: its inputs do not count as fetched yet */
+    bool drain_ends : 1;           /* is being ended because its worker is drained */
     bool ends_next : 1;            /* adopted as ended: the report of its end will follow */
-    bool fetches : 1;        /* true: the worker fetches some inputs for this attempt; false: the
-                                worker had all inputs */
-    uint64_t expected_bytes; /* see memory.h */
+    bool fetches : 1;              /* the worker fetches some inputs for this attempt */
+    uint64_t expected_bytes;       /* see memory.h */
 
     /* Other fields. */
     struct gw_gang_attempt *gang;   /* NULL: not a gang */
@@ -782,12 +781,13 @@ struct gw_sched {
     char no_room[400];     /* why no detached job is accepted; empty: accepted */
     char lost_worker[240]; /* text about the last lost worker */
     uint64_t lost_worker_ns;
-    struct gw_lost_workers *disconnected; /* workers that may reconnect; NULL: none */
-    uint32_t leaving;                     /* number of workers in the state SHUTTING_DOWN */
-    uint64_t leave_look_ns;               /* when to check again whether they may end */
-    struct gw_gpus_left *gpus_left;       /* see gpu_twin.c; NULL: none */
-    struct gw_gpu_drains *gpu_drains;     /* see gpu_drain.c; NULL: none */
-    uint64_t beat_ns;                     /* time of the next heartbeats */
+    struct gw_lost_workers *disconnected;   /* workers that may reconnect; NULL: none */
+    uint32_t leaving;                       /* number of workers in the state SHUTTING_DOWN */
+    uint64_t leave_look_ns;                 /* when to check again whether they may end */
+    struct gw_gpus_left *gpus_left;         /* see gpu_twin.c; NULL: none */
+    struct gw_gpu_drains *gpu_drains;       /* see gpu_drain.c; NULL: none */
+    struct gw_worker_drains *worker_drains; /* see worker_drain.c; NULL: none */
+    uint64_t beat_ns;                       /* time of the next heartbeats */
     gw_peer shutdown_peer;
     uint64_t shutdown_request, shutdown_deadline_ns, shutdown_grace_ns;
     uint32_t shutdown_workers; /* the shutdown waits for workers with ids below this */

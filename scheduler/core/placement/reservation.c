@@ -89,7 +89,7 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_resource_c
     GW_MUST_PTR(openings);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || worker->state != GW_WORKER_READY)
+        if (!worker || worker->state != GW_WORKER_READY || worker->drained)
             continue;
         uint32_t at = gw_sched_places_at(places, worker);
         uint32_t most = at == GW_NO_INDEX ? 0 : places->items[at].ranks;
@@ -123,7 +123,7 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_resource_class *s
     size_t enough = OPENINGS_MIN + OPENINGS_EACH * (size_t)wanted, workers = sched->workers.count;
     for (size_t i = 0; i < workers && openings.count < enough; i++) {
         struct gw_worker *worker = sched->workers.items[(from + i) % workers];
-        if (!worker || worker->state != GW_WORKER_READY)
+        if (!worker || worker->state != GW_WORKER_READY || worker->drained)
             continue;
         GW_MUST(gw_array_reserve(&openings, most));
         struct gw_opening *first = openings.items + openings.count;

@@ -50,18 +50,21 @@ struct gw_value *gw_cluster_rows_status(const struct gw_sched *sched)
     if (drained)
         gw_dict_put_u64(dict, "gpus_drained", drained);
     gw_sched_gpu_tell_use(sched, dict);
-    uint64_t memory = 0, used = 0, idle = 0, spilled = 0;
+    uint64_t memory = 0, used = 0, idle = 0, spilled = 0, drained_workers = 0;
     const char *trouble = "";
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state == GW_WORKER_LOST)
             continue;
+        drained_workers += worker->drained;
         memory += worker->memory_bytes;
         used += worker->memory_used_bytes;
         idle += worker->memory.idle_bytes;
         spilled += worker->memory.spilled_bytes;
         trouble = worker->memory_trouble ? worker->memory_trouble : trouble;
     }
+    if (drained_workers)
+        gw_dict_put_u64(dict, "workers_drained", drained_workers);
     gw_dict_put_u64(dict, "memory_bytes", memory);
     gw_dict_put_u64(dict, "memory_used", used);
     if (idle)
@@ -141,6 +144,25 @@ static const char *memory_state(const struct gw_sched *sched, const struct gw_wo
     }
 }
 
+/* Puts the state of a worker, and, if it is drained, by whom, why, and until when what it runs may
+ * go on. */
+static void describe_state(const struct gw_sched *sched, const struct gw_worker *worker,
+                           struct gw_value *dict)
+{
+    const char *state = gw_sm_name(&gw_sched_worker_sm, worker->state);
+    if (worker->drained) {
+        const struct gw_worker_drain *drain =
+            gw_sched_worker_drain_find(sched, worker->remote->name);
+        char text[512];
+        state = worker->attempts ? "draining" : "drained";
+        gw_sched_worker_drain_text(drain, text, sizeof text);
+        gw_dict_put(dict, "drained", gw_str(text));
+        if (drain->until_wall_ns)
+            gw_dict_put_u64(dict, "drain_deadline_wall_ns", drain->until_wall_ns);
+    }
+    gw_dict_put(dict, "state", gw_str(state));
+}
+
 /* Formats a worker's GPUs as "4" or "1 of 4". The second form means that the remaining GPUs are
  * drained or belong to another worker on the same machine that offers the same GPUs. */
 static struct gw_value *describe_gpus(const struct gw_worker *worker)
@@ -172,7 +194,7 @@ struct gw_value *gw_cluster_rows_workers(const struct gw_sched *sched)
         gw_dict_put(dict, "host", gw_str(worker->host));
         gw_dict_put(dict, "address",
                     gw_str(*worker->remote->address ? worker->remote->address : "local"));
-        gw_dict_put(dict, "state", gw_str(gw_sm_name(&gw_sched_worker_sm, worker->state)));
+        describe_state(sched, worker, dict);
         gw_dict_put_u64(dict, "slots", worker->slots);
         gw_dict_put_u64(dict, "slots_free", worker->slots_free);
         gw_dict_put(dict, "gpus", gpus);

@@ -109,7 +109,8 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
     bool paused = true;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || worker->leaves || !gw_sched_worker_could(worker, spec->shape))
+        if (!worker || worker->leaves || worker->drained ||
+            !gw_sched_worker_could(worker, spec->shape))
             continue;
         paused = paused && !gw_sched_memory_lets(worker);
         if (!best || gw_sched_memory_free(worker) > gw_sched_memory_free(best))
@@ -208,10 +209,28 @@ static void say_slots(const struct gw_sched *sched, const struct gw_resource_cla
             continue;
         }
         all += worker->slots;
-        free += worker->slots_free;
+        free += worker->drained ? 0 : worker->slots_free;
     }
     gw_text_say(text, "; %u of %u slots %s free%s", free, all, free == 1 ? "is" : "are",
                 some ? " at the workers that it may use" : "");
+}
+
+/* Names up to three drained workers that could run the task. */
+static void say_drained(const struct gw_sched *sched, const struct gw_resource_class *shape,
+                        struct gw_text *text)
+{
+    uint32_t said = 0;
+    for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        char why[512];
+        if (!worker || !worker->drained || !gw_sched_worker_could(worker, shape))
+            continue;
+        gw_sched_worker_drain_text(gw_sched_worker_drain_find(sched, worker->remote->name), why,
+                                   sizeof why);
+        gw_text_say(text, "%s %s, ",
+                    said++ ? ";" : "; drained workers take no tasks:", worker->remote->name);
+        gw_explain_quote(text, why);
+    }
 }
 
 /* Returns true if the job has unplaced tasks that go before those of younger jobs with this
@@ -335,6 +354,7 @@ const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_
     gw_text_say(text, "%s", need);
     gw_text_say(text, "%s", back);
     say_room(sched, shape, text);
+    say_drained(sched, shape, text);
     say_quarantine(sched, shape, false, text);
     say_quarantine(sched, shape, true, text);
     gw_sched_parting_explain(sched, shape, text);

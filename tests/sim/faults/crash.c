@@ -11,6 +11,7 @@
 #include "tests/sim/faults/ask.h"
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/drain.h"
+#include "tests/sim/faults/worker_drain.h"
 
 enum { AGAIN_PERCENT = 30, DOWN_PERCENT = 50, LATE_PERCENT = 15, WAITS_MAX = 800 };
 
@@ -361,6 +362,7 @@ static void crash(struct sim *sim)
     leave(sim);
     lose_facts(sim);
     sim_drain_crashed(sim);
+    sim_worker_drain_crashed(sim);
     sim_quarantine_crashed(sim);
     sim_charge_crashed(sim);
     sim_ask_crashed(sim);

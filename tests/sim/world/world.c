@@ -21,6 +21,7 @@
 #include "tests/sim/faults/pause.h"
 #include "tests/sim/faults/recant.h"
 #include "tests/sim/faults/revocation.h"
+#include "tests/sim/faults/worker_drain.h"
 #include "tests/sim/world/memfile.h"
 #include "tests/sim/world/nested.h"
 #include "tests/sim/world/request.h"
@@ -283,6 +284,7 @@ static void execute(struct sim *sim, const struct gw_effect *effect)
     struct packed packed = {.token = 0};
     switch (effect->type) {
     case GW_EFFECT_SEND:
+        sim_worker_drain_told(sim, effect->peer.id, &effect->message);
         if (effect->message.type == GW_MESSAGE_assign)
             sim_limit_assigned(sim, &effect->message.assign);
         if (effect->message.type == GW_MESSAGE_assign)
@@ -309,15 +311,14 @@ static void execute(struct sim *sim, const struct gw_effect *effect)
             check_told(sim, conn->ends[1].client, &effect->message);
         if (conn && effect->type == GW_EFFECT_SEND)
             sim_tunnel_watch(sim, effect);
-        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
-            sim_again_assigned(sim, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign) {
+            sim_again_assigned(sim, &effect->message.assign);
+            sim_worker_drain_assigned(sim, conn->ends[1].host, &effect->message.assign);
+            sim_drain_assigned(sim, conn, &effect->message.assign);
             sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
             sim_quarantine_assigned(sim, conn->ends[1].host, &effect->message.assign);
             sim_parting_told(sim, conn->ends[1].host, &effect->message);
         }
-        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
-            sim_drain_assigned(sim, conn, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_revocation_assigned(sim, conn, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND)
@@ -490,6 +491,7 @@ static void make_world(struct sim *sim)
     sim_plan(sim, 100 * MS, on_faults, NULL);
     sim_crash_plan(sim);
     sim_drain_plan(sim);
+    sim_worker_drain_plan(sim);
     sim_revocation_plan(sim);
     sim_leave_plan(sim);
     sim_pause_plan(sim);
@@ -668,6 +670,7 @@ void sim_world_free(struct sim *sim)
     sim_ask_free(sim);
     sim_pause_free(sim);
     sim_drain_free(sim);
+    sim_worker_drain_free(sim);
     sim_quarantine_free(sim);
     sim_parting_free(sim);
     sim_revocation_free(sim);

@@ -15,6 +15,7 @@
 #include "scheduler/core/model/workers/lost_worker.h"
 #include "scheduler/core/model/workers/need.h"
 #include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/workers/worker_drain.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 
 #include <assert.h>
@@ -60,6 +61,7 @@ void gw_sched_worker_make_ready(struct gw_sched *sched, struct gw_worker *worker
     sched->gpus_free += worker->gpus_free;
     sched->instances_free += worker->instances_free;
     gw_sched_worker_name_add(sched, worker);
+    gw_sched_worker_drain_mark(sched, worker);
     gw_sched_worker_queue_link(sched, worker);
     gw_sched_lost_worker_on_ready(sched, worker);
     gw_sched_queue_classes_update(sched);
@@ -114,6 +116,45 @@ void gw_sched_worker_set_lost(struct gw_sched *sched, struct gw_worker *worker, 
     sched->freed = true; /* a waiting elastic gang may start with fewer ranks now, because the
                             cluster has room for fewer ranks than before */
     gw_sched_queue_classes_update(sched);
+}
+
+/* Updates the marks of ready workers after a change of the list of drained workers. */
+static void mark_drained(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i] && sched->workers.items[i]->state == GW_WORKER_READY)
+            gw_sched_worker_drain_mark(sched, sched->workers.items[i]);
+    sched->workers_epoch++; /* a reservation must not wait for a drained worker */
+    gw_sched_queue_classes_update(sched);
+    sched->freed = true;
+}
+
+static void undrain(struct gw_sched *sched, const char *name)
+{
+    const struct gw_worker_drain *drain = gw_sched_worker_drain_find(sched, name);
+    if (drain)
+        gw_sched_worker_drain_drop(sched, (size_t)(drain - sched->worker_drains->items.items));
+}
+
+void gw_sched_apply_worker_drained(struct gw_sched *sched,
+                                   const struct gw_fact_worker_drained *fact)
+{
+    /* the casts are safe: the texts are copied */
+    const struct gw_worker_drain drain = {.name = (char *)(uintptr_t)fact->name,
+                                          .why = (char *)(uintptr_t)fact->why,
+                                          .by = (char *)(uintptr_t)fact->by,
+                                          .until_wall_ns = fact->until_wall_ns,
+                                          .check = fact->check != 0};
+    undrain(sched, fact->name);
+    gw_sched_worker_drain_push(sched, &drain);
+    mark_drained(sched);
+}
+
+void gw_sched_apply_worker_undrained(struct gw_sched *sched,
+                                     const struct gw_fact_worker_undrained *fact)
+{
+    undrain(sched, fact->name);
+    mark_drained(sched);
 }
 
 void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker *worker)

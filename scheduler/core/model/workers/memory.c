@@ -32,7 +32,8 @@ bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_res
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (worker && worker->state == GW_WORKER_READY && worker->memory.state == GW_MEMORY_OPEN &&
-            !worker->leaves && gw_sched_gang_size_ranks_at(sched, worker, shape, true) > 0)
+            !worker->leaves && !worker->drained &&
+            gw_sched_gang_size_ranks_at(sched, worker, shape, true) > 0)
             return true;
     }
     return false;

@@ -15,11 +15,12 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
 bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_resource_class *shape);
 
 /* gw_sched_memory_lets returns true if the memory of a worker allows any placement. A worker that
- * shuts down allows none. */
+ * shuts down or is drained allows none. */
 static inline bool gw_sched_memory_lets(const struct gw_worker *worker)
 {
-    return !worker->leaves && (worker->memory.state == GW_MEMORY_OPEN ||
-                               (worker->memory.state == GW_MEMORY_ONE && worker->memory_one));
+    return !worker->leaves && !worker->drained &&
+           (worker->memory.state == GW_MEMORY_OPEN ||
+            (worker->memory.state == GW_MEMORY_ONE && worker->memory_one));
 }
 
 /* gw_sched_worker_scores begins a new set of scores, in which no worker has a score yet, and
