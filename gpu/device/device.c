@@ -372,8 +372,10 @@ static void look_at(const struct gw_nvml *nvml, void *handle, void *physical_gpu
         state->processes = count;
     if (!nvml->power || nvml->power(physical_gpu, &state->power_mw) != GW_NVML_SUCCESS)
         state->power_mw = 0;
-    if (nvml->utilization && nvml->utilization(handle, &utilization) == GW_NVML_SUCCESS)
-        state->busy_percent = utilization.gpu;
+    state->busy_percent =
+        nvml->utilization && nvml->utilization(handle, &utilization) == GW_NVML_SUCCESS
+            ? utilization.gpu
+            : GW_DEVICE_BUSY_UNKNOWN;
 }
 
 void gw_devices_look(struct gw_devices *devices, struct gw_device_state *states)

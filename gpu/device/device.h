@@ -30,13 +30,15 @@ struct gw_device {
                                               physical GPU; empty: the device is a whole GPU */
 };
 
+#define GW_DEVICE_BUSY_UNKNOWN UINT32_MAX
+
 /* The present state of a device. */
 struct gw_device_state {
     bool lost; /* the device failed or needs a reset; the other fields are then 0 */
     uint64_t used_bytes;
-    uint32_t processes; /* number of processes with a context on the device */
-    uint32_t power_mw;  /* 0: unknown; of an instance: the power of its GPU */
-    uint32_t busy_percent;
+    uint32_t processes;    /* number of processes with a context on the device */
+    uint32_t power_mw;     /* 0: unknown; of an instance: the power of its GPU */
+    uint32_t busy_percent; /* GW_DEVICE_BUSY_UNKNOWN: the driver does not say, as of an instance */
     uint32_t xids[GW_DEVICE_XIDS_MAX]; /* error numbers of NVIDIA since the last call */
     uint32_t xid_count;
 };

@@ -90,7 +90,7 @@ enum { GW_GPU_XIDS_MAX = 4 };
 struct gw_gpu_sample {
     bool lost; /* the GPU failed: the other fields are unknown */
     uint64_t used_bytes;
-    uint32_t processes, power_mw, busy_percent;
+    uint32_t processes, power_mw, busy_percent; /* busy_percent UINT32_MAX: unknown */
     uint32_t xids[GW_GPU_XIDS_MAX], xid_count;
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A worker with GPUs simulated by a fake NVML (tests/tools/fake_nvml.c): which GPUs tasks and
 ranks see, exclusive use, memory that is not freed yet, and a GPU that falls off the bus."""
+import getpass
 import os
 import signal
 
@@ -15,10 +16,10 @@ SEES = 'echo "$1 $CUDA_VISIBLE_DEVICES" > "$SAID"; read -r line < "$2"'
 class Gpus(e2e.Case):
     near = min(os.sched_getaffinity(0)) % 64  # the CPU near each GPU
 
-    def machine(self, used=0, extra=""):
+    def machine(self, used=0, extra="", busy=5):
         """Two NVLink domains of two GPUs: a and c, b and d."""
         lines = [f"gpu {uuid} memory=17179869184 used={used if uuid == 'GPU-a' else 0} "
-                 f"nvlink={1 + i % 2} power=70000 busy=5 cpus={1 << self.near:x}"
+                 f"nvlink={1 + i % 2} power=70000 busy={busy} cpus={1 << self.near:x}"
                  for i, uuid in enumerate(GPUS)]
         path = self.write("machine.new", "\n".join(lines) + "\n" + extra)
         os.rename(path, os.path.join(self.dir, "machine"))
@@ -97,6 +98,22 @@ class Gpus(e2e.Case):
         self.assertEqual(sees("-n", "2", "--gpus", "1"), ["GPU-a,GPU-c own 0", "GPU-a,GPU-c own 1"])
         self.assertEqual(sees("-n", "1", "--gpus", "4"), ["GPU-a,GPU-c,GPU-b,GPU-d own 0,1,2,3"])
         self.assertEqual(sees("-n", "2", "--gpus", "0.5"), ["GPU-a own 0", "GPU-a own 0"])
+
+    def test_held_gpus_that_are_idle_are_listed_with_their_user(self):
+        """GPUs that no task has are not listed, nor GPUs that do something."""
+        self.submit("one", "--gpus", "1")
+        self.said.next()
+        idle = ("gpu", "list", "--idle", "500ms")
+        self.assertEqual(self.gangway_json(*idle), [])
+        self.machine(busy=0)
+        while not self.gangway_json(*idle):
+            pass  # they are checked once a second
+        (gpu,) = self.gangway_json(*idle)
+        self.assertEqual((gpu["uuid"], gpu["users"]), ("GPU-a", getpass.getuser()))
+        self.assertGreaterEqual(gpu["idle_ns"], 500e6)
+        self.assertIn(getpass.getuser(), self.gangway(*idle).stdout)
+        self.assertEqual(self.gangway_json("gpu", "list", "--idle", "1h"), [])
+        self.end("one")
 
     def bound(self, *words):
         """The CPUs that a task with a GPU may use."""

@@ -22,22 +22,43 @@ static const struct gw_column columns[] = {
     {"used_bytes", "USED", GW_CELL_SIZE},
     {"power", "POWER", GW_CELL_TEXT},
     {"busy_percent", "BUSY%", GW_CELL_NUMBER},
+    {"idle_ns", "IDLE", GW_CELL_DURATION},
     {"nvlink_domain", "NVLINK", GW_CELL_MINOR_NUMBER},
     {"state", "STATE", GW_CELL_TEXT},
+    {"users", "USER", GW_CELL_TEXT},
     {"by", "BY, OR WHY", GW_CELL_TEXT},
     {0},
 };
 
+static uint64_t idle_ns_min; /* --idle; 0: all GPUs */
+
+static bool is_listed(const struct gw_value *gpu)
+{
+    return !idle_ns_min || gw_table_number(gpu, "idle_ns") >= (int64_t)idle_ns_min;
+}
+
 static int run_list(int argc, char **argv)
 {
+    static struct gw_option table[] = {
+        {"idle", 0, GW_OPTION_DURATION, &idle_ns_min, "TIME",
+         "only GPUs that tasks have and that were idle for\n"
+         "at least this long, like 10m"},
+        {0},
+    };
     const struct gw_listing_command listing = {
         .command = "gpu list",
         .summary =
             "List the GPUs of this cluster's workers: their load, memory and power, and the\n"
             "tasks that have them. GPUs with the same NVLINK are linked by NVLink.",
+        .details =
+            "IDLE is the time since a task has the GPU and the driver reports a utilization\n"
+            "of 0. It is not known for MIG instances, whose utilization the driver does not\n"
+            "report.",
+        .options = table,
+        .lists = is_listed,
         .query = "gpus",
         .columns = columns,
-        .none = "no worker has a GPU",
+        .none = "no such GPU",
     };
     return gw_listing_run(&listing, argc, argv);
 }

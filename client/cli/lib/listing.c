@@ -3,6 +3,7 @@
 
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/options.h"
+#include "graph/base/must.h"
 
 #include <stdio.h>
 
@@ -31,11 +32,29 @@ static void print(const struct gw_listing_command *listing, const struct gw_valu
         listing->remark(answer);
 }
 
+/* Replaces a list by the list of the rows that the command lists. */
+static void filter(const struct gw_listing_command *listing, struct gw_value **answer)
+{
+    if (!listing->lists)
+        return;
+    struct gw_value *rows = gw_list();
+    GW_MUST_PTR(rows);
+    for (size_t i = 0; i < gw_value_count(*answer); i++) {
+        struct gw_value *row = gw_value_at(*answer, i);
+        if (listing->lists(row))
+            GW_MUST(gw_list_push(rows, gw_value_ref(row)));
+    }
+    gw_value_unref(*answer);
+    *answer = rows;
+}
+
 int gw_listing_run(const struct gw_listing_command *listing, int argc, char **argv)
 {
     bool json = false, watch = false;
     int first, exit_code;
+    static struct gw_option no_options[] = {{0}};
     const struct gw_option table[] = {
+        GW_OPTION_TABLE(listing->options ? listing->options : no_options),
         {"watch", 'w', GW_OPTION_FLAG, &watch, NULL, "repeat every 2 seconds, until Ctrl-C"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
@@ -61,6 +80,7 @@ int gw_listing_run(const struct gw_listing_command *listing, int argc, char **ar
         rc = gw_client_query(client, listing->query, NULL, &answer, &error);
         if (rc < 0)
             break;
+        filter(listing, &answer);
         print(listing, answer, json, watch);
         gw_value_unref(answer);
     } while (watch && gw_table_again(stdout));

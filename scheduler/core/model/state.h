@@ -440,7 +440,7 @@ struct gw_gpu {
     uint32_t nvlink_domain, bridge;
     int32_t numa_node;
     const char *uuid, *name, *physical_gpu, *cpus;
-    uint64_t used_bytes; /* this and the following: last report of its worker */
+    uint64_t used_bytes, idle_since_ns; /* by its worker's last report, as the next line; 0: busy */
     uint32_t processes, power_mw, busy_percent, clearing;
 };
 

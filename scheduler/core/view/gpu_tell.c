@@ -61,6 +61,35 @@ static void set(struct gw_value *dict, const char *key, struct gw_value *value)
     GW_MUST(gw_dict_set(dict, key, value));
 }
 
+/* Sets the users whose tasks have a GPU, as in "alice, bob", and for how long the GPU has been idle
+ * while they had it. An idle time of 0 is left out. */
+static void tell_users(const struct gw_sched *sched, const struct gw_worker *worker,
+                       uint32_t number, struct gw_value *dict)
+{
+    const struct gw_gpu *gpu = &worker->gpus[number];
+    char users[256] = "", name[GW_USER_NAME_MAX];
+    struct gw_text text = {users, sizeof users, 0};
+    uint64_t held_ns = UINT64_MAX;
+    uint32_t last = UINT32_MAX;
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (!attempt->gpus || gw_sched_gpu_next(sched, slot, number) != number)
+            continue;
+        if (attempt->placed_ns < held_ns)
+            held_ns = attempt->placed_ns;
+        if (attempt->job->uid != last || !*users)
+            gw_text_say(&text, "%s%s", *users ? ", " : "",
+                        gw_user_name(sched, attempt->job->uid, name));
+        last = attempt->job->uid;
+    }
+    set(dict, "users", gw_str(users));
+    if (!*users || !gpu->idle_since_ns)
+        return;
+    const uint64_t since_ns = gpu->idle_since_ns > held_ns ? gpu->idle_since_ns : held_ns;
+    set(dict, "idle_ns", gw_i64((int64_t)(sched->now_ns - since_ns)));
+}
+
 /* Returns the owners of a GPU as a list of {"job", "task", "rank"}. Also writes them into `text`,
  * as in "7/0 rank 1, 8/2". */
 static struct gw_value *owners(const struct gw_sched *sched, const struct gw_worker *worker,
@@ -130,6 +159,7 @@ void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker
         set(dict, "numa_node", gw_i64(gpu->numa_node));
         set(dict, "free", gw_bool(gw_sched_gpu_free(gpu)));
         set(dict, "shared", gw_f64(gpu->shared / (double)GW_GPU_WHOLE));
+        tell_users(sched, worker, i, dict);
         set(dict, "state", gw_str(state_of(gpu)));
         set(dict, "drained", gw_str(why ? why : ""));
         set(dict, "given_back", gw_str(gpu->back ? gpu->back : ""));

@@ -96,6 +96,7 @@ static void mig_instances_are_listed_as_devices(void **state)
     assert_int_equal(list[2].numa_node, 1);
     gw_devices_look(devices, states);
     assert_int_equal(states[2].used_bytes, 20);
+    assert_int_equal(states[1].busy_percent, GW_DEVICE_BUSY_UNKNOWN);
     assert_int_equal(states[1].xid_count, 1); /* an error of a GPU affects all its instances */
     assert_int_equal(states[2].xids[0], 48);
     assert_int_equal(states[0].xid_count, 0);

@@ -354,6 +354,7 @@ static bool worth_telling(const struct gw_node_core *core)
             seen->processes != told->processes ||
             differs(seen->power_mw, told->power_mw, POWER_STEP_MW) ||
             differs(seen->busy_percent, told->busy_percent, 10) ||
+            (seen->busy_percent == 0) != (told->busy_percent == 0) ||
             (core->gpus[i].state == GW_GPU_CLEARING) != core->gpus[i].told_clearing)
             return true;
     }

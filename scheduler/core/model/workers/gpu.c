@@ -496,7 +496,9 @@ int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
         gpu->used_bytes = gw_col64_at(message->used_bytes, i);
         gpu->processes = gw_col32_at(message->processes, i);
         gpu->power_mw = gw_col32_at(message->power_mw, i);
-        gpu->busy_percent = gw_col32_at(message->busy_percent, i);
+        const uint32_t busy = gw_col32_at(message->busy_percent, i);
+        gpu->busy_percent = busy == UINT32_MAX ? 0 : busy;
+        gpu->idle_since_ns = busy ? 0 : gpu->idle_since_ns ? gpu->idle_since_ns : sched->now_ns;
         gpu->clearing = gw_col32_at(message->clearing, i);
     }
     return 0;

@@ -186,6 +186,61 @@ static void status_shows_gpu_use_of_each_rank(void **state)
     free_world(w);
 }
 
+/* Reports the utilization of the one GPU of worker `a`. */
+static void report_busy(struct world *w, uint32_t percent)
+{
+    const uint64_t used = GIB;
+    const uint32_t processes = 1, power = 0, clearing = 0;
+    say(w, WORKER,
+        (struct gw_message){
+            .type = GW_MESSAGE_gpu_usage,
+            .gpu_usage = {
+                {&used, 1}, {&processes, 1}, {&power, 1}, {&percent, 1}, {&clearing, 1}}});
+}
+
+#define TENTH_NS (GW_NS_PER_S / 10)
+
+/* Returns for how many tenths of a second the GPU has been held and idle. */
+static int64_t idle_tenths(const struct world *w)
+{
+    struct gw_value *gpus = ask(w, "gpus", 1, -1);
+    const struct gw_value *idle = gw_value_find(gw_value_at(gpus, 0), "idle_ns");
+    int64_t idle_ns = 0;
+    if (idle)
+        (void)gw_value_get_i64(idle, &idle_ns, NULL);
+    gw_value_unref(gpus);
+    return idle_ns / (int64_t)TENTH_NS;
+}
+
+static void idle_time_of_a_gpu_counts_while_a_task_has_it(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "a");
+    report_busy(w, 0);
+    w->now_ns += 10 * TENTH_NS;
+    assert_int_equal(idle_tenths(w), 0); /* no task has it */
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    pass(w, 5 * TENTH_NS);
+    assert_int_equal(idle_tenths(w), 5);
+    report_busy(w, 0);
+    pass(w, TENTH_NS);
+    assert_int_equal(idle_tenths(w), 6); /* a further report of 0 does not begin anew */
+    report_busy(w, 1);
+    pass(w, TENTH_NS);
+    assert_int_equal(idle_tenths(w), 0);
+    report_busy(w, 0);
+    pass(w, 2 * TENTH_NS);
+    assert_int_equal(idle_tenths(w), 2);
+    report_busy(w, UINT32_MAX);
+    pass(w, TENTH_NS);
+    assert_int_equal(idle_tenths(w), 0); /* the driver does not say */
+    struct gw_value *status = ask(w, "status", 1, -1);
+    assert_formatted(status, "\"gpus_busy_percent\": 0");
+    gw_value_unref(status);
+    free_world(w);
+}
+
 static void drained_gpu_gets_no_tasks(void **state)
 {
     struct world *w = new_world();
@@ -346,6 +401,7 @@ int main(void)
         cmocka_unit_test(impossible_gpu_request_is_refused_with_the_reason),
         cmocka_unit_test(drained_gpus_do_not_count_as_capacity),
         cmocka_unit_test(status_shows_gpu_use_of_each_rank),
+        cmocka_unit_test(idle_time_of_a_gpu_counts_while_a_task_has_it),
         cmocka_unit_test(drained_gpu_gets_no_tasks),
         cmocka_unit_test(only_an_admin_can_undrain_a_gpu),
         cmocka_unit_test(gpu_out_of_memory_errors_are_recognized),
