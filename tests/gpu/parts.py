@@ -57,7 +57,10 @@ class Machine:
             nvml = os.path.join(home, "nvml")
             with open(nvml, "w", encoding="utf-8") as f:
                 f.write("gpu GPU-0 memory=17179869184 used=0\n")
+            used = os.path.join(home, "used")
+            os.mkdir(used)
             env.update(LD_LIBRARY_PATH=os.path.join(self.bin, "fake"), FAKE_NVML=nvml,
+                       FAKE_CUDA_USED=used,
                        GANGWAY_NVML=os.path.join(self.bin, "lib", "libfake_nvml.so"))
         return env
 
@@ -158,8 +161,15 @@ def kill(machine):
     back_s = memory_back(machine, before, 30)
     print(f"killed after {lines} lines: {before >> 20} MiB in use before, {used >> 20} MiB at the "
           f"kill\nfigure memory_back_s {back_s:.2f}")
-    if lines < 100:
-        raise Failed("the ranks ended before they could be killed")
+    if lines < 100 or used <= before + SLACK_BYTES:
+        raise Failed("the ranks did not use the GPU any more when they were killed")
+
+
+def failures(machine):
+    """Ranks that trap, are killed, or have no memory; then the memory must be free again."""
+    before = machine.gpu()[1]
+    call(machine.program("nccl_failures"))
+    print(f"figure memory_back_s {memory_back(machine, before, 30):.2f}")
 
 
 def gangs(machine):
@@ -202,9 +212,11 @@ PARTS = {
               program("nccl_grid", "--table", "--ranks", "2")),
     "training": ("N ranks train as one", 60, program("nccl_training")),
     "stream": ("reduction beside backward; replay", 60, program("nccl_stream")),
+    "enqueue": ("a collective beside raw NCCL", 40, program("nccl_enqueue")),
     "kernels": ("optimizers beside those on the host", 30, program("nccl_kernels")),
     "gangs": ("gangs on a cluster", 90, gangs),
     "kill": ("memory after a kill", 60, kill),
+    "failures": ("trap, kill, no memory; memory after it", 60, failures),
     "parts": ("parts and groups", 90, program("nccl_comm_parts")),
     "ends": ("aborted and late in each operation", 120, program("nccl_comm_ends")),
     "conformance": ("conformance of the communicator", 150, program("nccl_comm")),

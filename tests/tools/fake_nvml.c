@@ -11,13 +11,17 @@
  *
  * refuses=4: the code with which this process is denied the GPU; fails=16: the code of its memory
  * query. nvlink=5: bits: linked to all GPUs with one of them; nvswitch=1: has links to a switch.
- * cpus: a hexadecimal mask. name=X; default: Fake. */
+ * cpus: a hexadecimal mask. name=X; default: Fake. The first GPU also uses what the processes show
+ * in the folder FAKE_CUDA_USED (tests/gpu/fake/fake_memory.c), as long as they live. */
 #include "gpu/device/nvml.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -226,12 +230,33 @@ int nvmlDeviceGetName(void *device, char *text, unsigned size)
     return SUCCESS;
 }
 
+/* The bytes that living processes show: they lock their files. */
+static unsigned long long shown(void)
+{
+    const char *path = getenv("FAKE_CUDA_USED");
+    DIR *folder = path ? opendir(path) : NULL;
+    unsigned long long all = 0;
+    char text[32] = "";
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        const int file = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
+        struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+        if (file >= 0 && fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
+            pread(file, text, sizeof text - 1, 0) > 0)
+            all += strtoull(text, NULL, 10);
+        close(file);
+    }
+    if (folder)
+        (void)closedir(folder);
+    return all;
+}
+
 int nvmlDeviceGetMemoryInfo(void *device, struct gw_nvml_memory *memory)
 {
     const struct fake *fake = device_of(device);
     if (!fake || fake->fails)
         return fake ? (int)fake->fails : LOST;
-    *memory = (struct gw_nvml_memory){fake->memory, fake->memory - fake->used, fake->used};
+    const unsigned long long used = fake->used + (fake == &gpus[0] ? shown() : 0);
+    *memory = (struct gw_nvml_memory){fake->memory, fake->memory - used, used};
     return SUCCESS;
 }
 

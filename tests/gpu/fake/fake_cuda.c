@@ -1,29 +1,14 @@
-/* A device made of threads. Its memory is addresses that nobody can touch, and shadows behind them
- * for copies and for work on streams: who reads it from the host crashes, as with a real one. Work
- * on a stream happens later, on a thread, and that of the default stream only when it is waited
- * for: who forgets to wait sees old data. As with the real one a forked child of who used it
- * cannot, an event belongs to streams of its device, and copies end where memory does. fake_graph.c
- * captures graphs.
- * FAKE_CUDA_DEVICES: how many there are (else as CUDA_VISIBLE_DEVICES counts, or 1);
- * FAKE_CUDA_MEMORY: how many bytes they have. */
+/* A device made of threads. Work on a stream happens later, on a thread, and that of the default
+ * stream only when it is waited for: who forgets to wait sees old data. As with the real one a
+ * forked child of who used it cannot, an event belongs to streams of its device, copies end where
+ * memory does, and only events that were made for it have times. After a kernel that traps, every
+ * call fails. fake_memory.c has the memory, fake_graph.c captures graphs.
+ * FAKE_CUDA_DEVICES: how many there are (else as CUDA_VISIBLE_DEVICES counts, or 1). */
 #include "tests/gpu/fake/fake_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-struct block {
-    struct block *next;
-    char *memory; /* addresses */
-    char *shadow; /* contents */
-    size_t bytes;
-    int device, is_nccl;
-};
-
-static pthread_mutex_t blocks_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct block *blocks;
-static size_t blocks_bytes;
 
 static _Thread_local int current;       /* device */
 static _Thread_local cudaError_t error; /* the last one */
@@ -63,22 +48,28 @@ void fake_trap(void)
     atomic_store(&is_trapped, 1);
 }
 
+/* What a call returns that saw the end of work: not that of work behind a kernel that trapped. */
+static cudaError_t ended(void)
+{
+    return fake_told(atomic_load(&is_trapped) ? cudaErrorIllegalAddress : cudaSuccess);
+}
+
 /* What every call begins with. */
-static cudaError_t enter(void)
+cudaError_t fake_enter(void)
 {
     static _Atomic pid_t owner;
     pid_t nobody = 0;
     if (!atomic_compare_exchange_strong(&owner, &nobody, getpid()) && nobody != getpid())
         return fake_told(cudaErrorInitializationError);
     if (atomic_load(&is_trapped))
-        return fake_told(cudaErrorIllegalAddress);
+        return ended();
     return fake_told(device_count() > 0 ? cudaSuccess : cudaErrorNoDevice);
 }
 
 /* What a call begins with that may not be made during a capture. */
-static cudaError_t enter_uncaptured(void)
+cudaError_t fake_enter_uncaptured(void)
 {
-    cudaError_t rc = enter();
+    cudaError_t rc = fake_enter();
     return rc == cudaSuccess ? fake_capture_forbids() : rc;
 }
 
@@ -97,12 +88,12 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 cudaError_t cudaGetDeviceCount(int *count)
 {
     *count = device_count();
-    return enter();
+    return fake_enter();
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    cudaError_t rc = enter();
+    cudaError_t rc = fake_enter();
     if (rc != cudaSuccess)
         return rc;
     if (device < 0 || device >= device_count())
@@ -142,117 +133,6 @@ const char *cudaGetErrorString(cudaError_t code)
     return texts[code];
 }
 
-static size_t page_up(size_t bytes)
-{
-    return (bytes + 4095) / 4096 * 4096;
-}
-
-static int has_room(size_t bytes)
-{
-    const char *memory = getenv("FAKE_CUDA_MEMORY");
-    const size_t all = memory ? strtoull(memory, NULL, 10) : (size_t)1 << 40;
-    return bytes <= all && blocks_bytes <= all - bytes;
-}
-
-cudaError_t fake_alloc(void **memory, size_t bytes, int is_nccl)
-{
-    fake_counted(FAKE_ALLOC);
-    cudaError_t rc = enter_uncaptured();
-    if (rc != cudaSuccess)
-        return rc;
-    struct block *block = calloc(1, sizeof *block);
-    if (!block)
-        abort();
-    block->device = current;
-    block->is_nccl = is_nccl;
-    pthread_mutex_lock(&blocks_mutex);
-    if (has_room(bytes)) {
-        block->bytes = bytes;
-        block->memory = mmap(NULL, page_up(bytes), PROT_NONE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        block->shadow = malloc(bytes);
-        if (block->memory == MAP_FAILED || !block->shadow)
-            abort();
-        memset(block->shadow, 0x5a, bytes); /* a device's memory is not zeroed */
-        block->next = blocks;
-        blocks = block;
-        blocks_bytes += bytes;
-    }
-    pthread_mutex_unlock(&blocks_mutex);
-    *memory = block->memory;
-    if (block->memory)
-        return cudaSuccess;
-    free(block);
-    return fake_told(cudaErrorMemoryAllocation);
-}
-
-cudaError_t cudaMalloc(void **memory, size_t bytes)
-{
-    return fake_alloc(memory, bytes, 0);
-}
-
-cudaError_t fake_free(void *memory, int is_nccl)
-{
-    fake_counted(FAKE_ALLOC);
-    cudaError_t rc = enter_uncaptured();
-    if (rc != cudaSuccess)
-        return rc;
-    pthread_mutex_lock(&blocks_mutex);
-    struct block **link = &blocks;
-    while (*link && ((*link)->memory != memory || (*link)->is_nccl != is_nccl))
-        link = &(*link)->next;
-    struct block *gone = *link;
-    if (gone) {
-        *link = gone->next;
-        blocks_bytes -= gone->bytes;
-    }
-    pthread_mutex_unlock(&blocks_mutex);
-    if (gone) {
-        free(gone->shadow);
-        munmap(gone->memory, page_up(gone->bytes));
-    }
-    free(gone);
-    return fake_told(gone || !memory ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-cudaError_t cudaFree(void *memory)
-{
-    return fake_free(memory, 0);
-}
-
-/* The block that an address is in, or NULL; the mutex is held. */
-static const struct block *block_of(const void *memory)
-{
-    const struct block *block = blocks;
-    while (block && ((const char *)memory < block->memory ||
-                     (const char *)memory >= block->memory + block->bytes))
-        block = block->next;
-    return block;
-}
-
-void *fake_reach(const void *memory)
-{
-    pthread_mutex_lock(&blocks_mutex);
-    const struct block *block = block_of(memory);
-    void *reached =
-        block ? block->shadow + ((const char *)memory - block->memory) : (void *)(uintptr_t)memory;
-    pthread_mutex_unlock(&blocks_mutex);
-    return reached;
-}
-
-int fake_device_with(const void *memory, size_t bytes)
-{
-    pthread_mutex_lock(&blocks_mutex);
-    const struct block *block = block_of(memory);
-    const int device =
-        block && bytes <= block->bytes &&
-                (const char *)memory - block->memory <= (ptrdiff_t)(block->bytes - bytes)
-            ? block->device
-            : -1;
-    pthread_mutex_unlock(&blocks_mutex);
-    return device;
-}
-
 /* Whether these bytes can be copied: of the host's anything, of a device's what was allocated. */
 static int is_copyable(const void *memory, size_t bytes)
 {
@@ -261,7 +141,7 @@ static int is_copyable(const void *memory, size_t bytes)
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *memory)
 {
-    cudaError_t rc = enter();
+    cudaError_t rc = fake_enter();
     if (rc != cudaSuccess)
         return rc;
     attributes->device = fake_device_with(memory, 1);
@@ -309,7 +189,7 @@ static void *stream_main(void *arg)
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     fake_counted(FAKE_ALLOC);
-    cudaError_t rc = enter();
+    cudaError_t rc = fake_enter();
     if (rc != cudaSuccess)
         return rc;
     if (flags > cudaStreamNonBlocking)
@@ -418,7 +298,7 @@ int fake_device_of(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     fake_counted(FAKE_SYNC);
-    cudaError_t rc = enter_uncaptured();
+    cudaError_t rc = fake_enter_uncaptured();
     if (rc != cudaSuccess)
         return rc;
     if (!stream) {
@@ -430,7 +310,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     while (stream->done < all)
         pthread_cond_wait(&stream->changed, &stream->mutex);
     pthread_mutex_unlock(&stream->mutex);
-    return cudaSuccess;
+    return ended();
 }
 
 /* -- Events --------------------------------------------------------------------------------------
@@ -466,7 +346,7 @@ static void stamp_append(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
     fake_counted(FAKE_ALLOC);
-    cudaError_t rc = enter();
+    cudaError_t rc = fake_enter();
     if (rc != cudaSuccess)
         return rc;
     *event = calloc(1, sizeof **event);
@@ -486,7 +366,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    cudaError_t rc = enter();
+    cudaError_t rc = fake_enter();
     if (rc != cudaSuccess)
         return rc;
     if (event->device != fake_device_of(stream))
@@ -510,7 +390,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     fake_counted(FAKE_QUERY);
-    cudaError_t rc = enter_uncaptured();
+    cudaError_t rc = fake_enter_uncaptured();
     if (rc == cudaSuccess && event->capture)
         rc = fake_told(cudaErrorCapturedEvent);
     if (rc != cudaSuccess)
@@ -520,7 +400,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     pthread_mutex_lock(&event->stream->mutex);
     const int done = event->stream->done >= event->at;
     pthread_mutex_unlock(&event->stream->mutex);
-    return fake_told(done ? cudaSuccess : cudaErrorNotReady);
+    return done ? ended() : fake_told(cudaErrorNotReady);
 }
 
 static void wait_run(void *arg)
@@ -540,7 +420,7 @@ static void wait_run(void *arg)
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
     const cudaEvent_t events[] = {start, end};
-    cudaError_t rc = enter();
+    cudaError_t rc = fake_enter();
     for (int i = 0; i < 2 && rc == cudaSuccess; i++)
         rc = events[i]->is_timed && events[i]->stamp ? cudaEventQuery(events[i])
                                                      : fake_told(cudaErrorInvalidResourceHandle);
@@ -650,12 +530,12 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     fake_counted(FAKE_SYNC);
-    cudaError_t rc = enter_uncaptured();
+    cudaError_t rc = fake_enter_uncaptured();
     if (rc != cudaSuccess)
         return rc;
     if (kind != cudaMemcpyDefault || !is_copyable(to, bytes) || !is_copyable(from, bytes))
         return fake_told(cudaErrorInvalidValue);
     default_run();
     memcpy(fake_reach(to), fake_reach(from), bytes);
-    return cudaSuccess;
+    return ended();
 }

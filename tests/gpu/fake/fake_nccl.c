@@ -7,6 +7,8 @@
  * in a collective is an error on the others. FAKE_NCCL_FAULT: "init-hangs" (nobody ever joins),
  * "split-hangs", "duplicate" (as two ranks on one GPU), "async" (the first collective fails in the
  * background), "stuck" (it never ends). */
+#include "tests/gpu/fake/fake_nccl.h"
+
 #include "tests/gpu/fake/fake.h"
 
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <nccl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,6 +38,7 @@ struct ncclComm {
     _Atomic int gone;       /* aborted */
     bool busy;              /* nobody saw yet that what it was told last is done */
     int looks;              /* that are too early for that */
+    bool blocks;            /* its calls return when they are done */
     pthread_t splitter;     /* while `splits` is not 0 */
     _Atomic int splits;     /* 1: works; 2: is done */
     struct gw_comm_split split;
@@ -82,14 +86,14 @@ static bool has_fault(const char *fault)
     return wanted && strcmp(wanted, fault) == 0;
 }
 
-static ncclResult_t refuse(ncclResult_t rc, const char *why)
+ncclResult_t fake_nccl_refuse(ncclResult_t rc, const char *why)
 {
     (void)snprintf(last_error, sizeof last_error, "%s", why);
     return rc;
 }
 
 /* Where the real one would do what nobody can foresee. */
-static void must(bool fine, const char *what)
+void fake_nccl_must(bool fine, const char *what)
 {
     if (fine)
         return;
@@ -98,17 +102,26 @@ static void must(bool fine, const char *what)
 }
 
 /* Checks that a communicator is free for a call, and that the device is its own. */
-static ncclResult_t enter(ncclComm_t comm)
+ncclResult_t fake_nccl_enter(ncclComm_t comm)
 {
     if (comm->busy || !comm->host)
-        return refuse(ncclInvalidArgument, "Attempt to use communicator before the previous "
-                                           "operation returned ncclSuccess");
-    return fake_device() == comm->device ? ncclSuccess
-                                         : refuse(ncclUnhandledCudaError, "another device");
+        return fake_nccl_refuse(ncclInvalidArgument,
+                                "Attempt to use communicator before the previous "
+                                "operation returned ncclSuccess");
+    return fake_device() == comm->device
+               ? ncclSuccess
+               : fake_nccl_refuse(ncclUnhandledCudaError, "another device");
+}
+
+int fake_nccl_device(ncclComm_t comm)
+{
+    return comm->device;
 }
 
 static ncclResult_t begun(ncclComm_t comm)
 {
+    if (comm->blocks)
+        return ncclSuccess;
     comm->busy = true;
     comm->looks = 1;
     return ncclInProgress;
@@ -117,9 +130,10 @@ static ncclResult_t begun(ncclComm_t comm)
 static ncclResult_t config_check(const ncclConfig_t *config)
 {
     if (config->size != sizeof *config || config->magic != 0xcafebeef)
-        return refuse(ncclInvalidArgument,
-                      "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
-    return config->blocking == 0 ? ncclSuccess : refuse(ncclInvalidUsage, "blocking");
+        return fake_nccl_refuse(
+            ncclInvalidArgument,
+            "ncclConfig_t argument not initialized via NCCL_CONFIG_INITIALIZER");
+    return ncclSuccess;
 }
 
 ncclResult_t ncclGetVersion(int *version)
@@ -156,7 +170,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
     int segment;
     ncclResult_t rc = config_check(config);
     if (rc != ncclSuccess || has_fault("duplicate"))
-        return rc != ncclSuccess ? rc : refuse(ncclInvalidUsage, "Duplicate GPU detected");
+        return rc != ncclSuccess ? rc
+                                 : fake_nccl_refuse(ncclInvalidUsage, "Duplicate GPU detected");
     struct ncclComm *made = comm_new();
     memcpy(&place, &id, sizeof place);
     if (rank == 0) { /* only now it is known how many there are: the others look again until then */
@@ -169,7 +184,14 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
     made->rank = rank;
     (void)snprintf(made->path, sizeof made->path, "/proc/%d/fd/%d", place.pid, place.fd);
     *comm = made;
-    return begun(made);
+    if (config->blocking == 0)
+        return begun(made);
+    made->blocks = true;
+    do { /* try to join; other ranks may not have begun */
+        (void)sched_yield();
+        (void)ncclCommGetAsyncError(made, &rc);
+    } while (rc == ncclInProgress);
+    return rc;
 }
 
 /* By what NCCL knows a rank from another one. */
@@ -208,8 +230,9 @@ static void *join_main(void *arg)
             comm->watched[i] = (int)syscall(SYS_pidfd_open, all[i].pid, 0);
             if (i != comm->rank && strcmp(all[i].host, own.host) == 0 &&
                 strcmp(all[i].device, own.device) == 0)
-                atomic_store(&comm->failed,
-                             refuse(ncclInvalidUsage, "Duplicate GPU detected : two ranks on it"));
+                atomic_store(
+                    &comm->failed,
+                    fake_nccl_refuse(ncclInvalidUsage, "Duplicate GPU detected : two ranks on it"));
         }
         atomic_store(&comm->host, comm->joined);
     }
@@ -257,7 +280,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
     if (!comm->joined && *comm->path)
         try_to_join(comm);
     if (!atomic_load(&comm->failed) && is_bereft(comm))
-        atomic_store(&comm->failed, refuse(ncclRemoteError, "connection closed by remote peer"));
+        atomic_store(&comm->failed,
+                     fake_nccl_refuse(ncclRemoteError, "connection closed by remote peer"));
     const bool there = comm->host && atomic_load(&comm->splits) != 1;
     *state = (ncclResult_t)atomic_load(&comm->failed);
     if (*state == ncclSuccess && (!there || comm->looks-- > 0))
@@ -295,11 +319,12 @@ static void split_join(ncclComm_t comm)
 ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t *part,
                            ncclConfig_t *config)
 {
-    ncclResult_t rc = enter(comm);
+    ncclResult_t rc = fake_nccl_enter(comm);
     if (rc == ncclSuccess)
         rc = config_check(config);
     if (rc != ncclSuccess)
         return rc;
+    fake_nccl_must(!comm->blocks && config->blocking == 0, "nobody needs splits that block");
     split_join(comm);
     comm->split = (struct gw_comm_split){.colour = colour, .key = key};
     comm->part = colour == NCCL_SPLIT_NOCOLOR ? NULL : comm_new();
@@ -311,71 +336,13 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t *par
     return begun(comm);
 }
 
-/* -- Registrations -------------------------------------------------------------------------------
- */
-
-struct registration {
-    struct registration *next;
-    ncclComm_t comm;
-    char *memory;
-    size_t bytes;
-};
-
-static pthread_mutex_t registrations_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct registration *registrations;
-
-/* Takes out the one of this handle, or all of a communicator that ends. */
-static int registrations_drop(ncclComm_t comm, const void *handle)
-{
-    int dropped = 0;
-    pthread_mutex_lock(&registrations_mutex);
-    for (struct registration **at = &registrations; *at;) {
-        struct registration *one = *at;
-        if (one->comm != comm || (handle && one != handle)) {
-            at = &one->next;
-            continue;
-        }
-        *at = one->next;
-        free(one);
-        dropped++;
-    }
-    pthread_mutex_unlock(&registrations_mutex);
-    return dropped;
-}
-
-ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes, void **handle)
-{
-    struct registration *made = calloc(1, sizeof *made);
-    if (!made)
-        abort();
-    ncclResult_t rc = enter(comm);
-    if (rc == ncclSuccess && (bytes == 0 || fake_device_with(memory, bytes) != comm->device))
-        rc = refuse(ncclInvalidArgument, "no memory of this device");
-    if (rc != ncclSuccess) {
-        free(made);
-        return rc;
-    }
-    *made = (struct registration){.comm = comm, .memory = memory, .bytes = bytes};
-    pthread_mutex_lock(&registrations_mutex);
-    made->next = registrations;
-    registrations = made;
-    pthread_mutex_unlock(&registrations_mutex);
-    *handle = made;
-    return ncclSuccess;
-}
-
-ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle)
-{
-    return handle && registrations_drop(comm, handle) == 1 ? ncclSuccess : ncclInvalidUsage;
-}
-
 /* -- Ends ----------------------------------------------------------------------------------------
  */
 
 static void comm_free(ncclComm_t comm)
 {
     split_join(comm);
-    (void)registrations_drop(comm, NULL);
+    (void)fake_nccl_unregister(comm, NULL);
     pthread_mutex_lock(&flights_mutex);
     while (comm->in_flight > 0)
         pthread_cond_wait(&flights_changed, &flights_mutex);
@@ -394,13 +361,13 @@ static void comm_free(ncclComm_t comm)
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
-    ncclResult_t rc = enter(comm);
+    ncclResult_t rc = fake_nccl_enter(comm);
     return rc == ncclSuccess ? begun(comm) : rc;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
-    must(!comm->busy, "a communicator is destroyed before what it was told last is done");
+    fake_nccl_must(!comm->busy, "a communicator is destroyed before what it was told last is done");
     comm_free(comm);
     return ncclSuccess;
 }
@@ -423,7 +390,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
     fake_hold_look();
     if (comm->joined || comm->host)
         gw_comm_abort(comm->joined ? comm->joined : comm->host, GW_ECANCELLED, -1);
-    must(endings < 64, "too many communicators are aborted in a group");
+    fake_nccl_must(endings < 64, "too many communicators are aborted in a group");
     ending[endings++] = comm;
     if (depth == 0)
         aborted_free();
@@ -443,24 +410,6 @@ const char *ncclGetLastError(ncclComm_t comm)
 {
     (void)comm;
     return last_error;
-}
-
-ncclResult_t ncclMemAlloc(void **memory, size_t bytes)
-{
-    return fake_alloc(memory, bytes, 1) == cudaSuccess
-               ? ncclSuccess
-               : refuse(ncclUnhandledCudaError, "Cuda failure 2 'out of memory'");
-}
-
-ncclResult_t ncclMemFree(void *memory)
-{
-    bool registered = false;
-    pthread_mutex_lock(&registrations_mutex);
-    for (const struct registration *one = registrations; one; one = one->next)
-        registered = registered || one->memory == memory;
-    pthread_mutex_unlock(&registrations_mutex);
-    must(!registered, "memory is freed while it is registered");
-    return fake_free(memory, 1) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
 /* -- Collectives ---------------------------------------------------------------------------------
@@ -587,8 +536,8 @@ ncclResult_t ncclGroupEnd(void)
 
 static void must_hold(ncclComm_t comm, const void *memory, size_t bytes)
 {
-    must(bytes == 0 || fake_device_with(memory, bytes) == comm->device,
-         "a buffer is not in the device's memory, or leaves it");
+    fake_nccl_must(bytes == 0 || fake_device_with(memory, bytes) == comm->device,
+                   "a buffer is not in the device's memory, or leaves it");
 }
 
 /* Buffers are what the device's addresses say: nobody looks for the real one. */
@@ -606,14 +555,14 @@ static ncclResult_t enqueue(ncclComm_t comm, enum verb verb, struct gw_comm_args
                             cudaStream_t stream)
 {
     fake_counted(FAKE_NCCL);
-    ncclResult_t rc = enter(comm);
+    ncclResult_t rc = fake_nccl_enter(comm);
     if (rc != ncclSuccess)
         return group_failed = rc;
     buffers_check(comm, verb, &args);
-    must(stream && fake_device_of(stream) == comm->device, "a stream of another device");
+    fake_nccl_must(stream && fake_device_of(stream) == comm->device, "a stream of another device");
     struct launch *launch = depth > 0 ? together : launch_new(1);
-    must(!launch->comm || launch->comm == comm, "two communicators in a group");
-    must(launch->count < CALLS_MAX, "too many calls in a group");
+    fake_nccl_must(!launch->comm || launch->comm == comm, "two communicators in a group");
+    fake_nccl_must(launch->count < CALLS_MAX, "too many calls in a group");
     launch->comm = comm;
     launch->calls[launch->count++] = (struct call){verb, args, stream};
     if (depth > 0)

@@ -47,6 +47,11 @@ struct fake_event {
 /* fake_told remembers an error of this thread for cudaGetLastError, and returns it. */
 cudaError_t fake_told(cudaError_t rc);
 
+/* fake_enter is what every call begins with; fake_enter_uncaptured, what a call begins with that
+ * may not be made during a capture. */
+cudaError_t fake_enter(void);
+cudaError_t fake_enter_uncaptured(void);
+
 /* fake_capture_forbids returns an error, and spoils the capture, if this thread may not wait or
  * allocate now. */
 cudaError_t fake_capture_forbids(void);
