@@ -195,6 +195,53 @@ def gangs(machine):
     call(gangway, "down")
 
 
+# NCCL refuses two ranks of a host on one GPU: each rank is a host of its own, as in nccl_hooks.c.
+ON_ONE_GPU = ("NCCL_HOSTID=gang-$RANK NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo NCCL_IB_DISABLE=1 "
+              "NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_MNNVL_ENABLE=0 NCCL_NVLS_ENABLE=0 "
+              'NCCL_RAS_ENABLE=0 exec "$0" "$@"')
+
+
+def dispatch_script(machine, *argv):
+    """A gang of two ranks of a script, that share the GPU."""
+    return [machine.program("gangway"), "dispatch", "-n", "2", "--gpus", "0.5", "--", "sh", "-c",
+            ON_ONE_GPU, *argv]
+
+
+def scripts(machine):
+    """Scripts that know nothing of Gangway; a rank that is killed ends the gang."""
+    before = machine.gpu()[1]
+    call(machine.program("gangway"), "up", "--slots", "4")
+    try:
+        said = output(*dispatch_script(machine, machine.program("nccl_script")))
+        if said.count("of 2 is done") != 2:
+            raise Failed("two ranks did not say that they are done")
+        began = time.monotonic()
+        done = subprocess.run(dispatch_script(machine, machine.program("nccl_script"), "die"),
+                              stderr=subprocess.PIPE, text=True, check=False)
+        took_s = time.monotonic() - began
+        print(done.stderr, end="")
+        if done.returncode == 0 or "(Killed)" not in done.stderr:
+            raise Failed("the gang did not say that a rank was killed")
+        print(f"figure killed_gang_s {took_s:.2f}\n"
+              f"figure memory_back_s {memory_back(machine, before, 30):.2f}")
+    finally:
+        call(machine.program("gangway"), "down")
+
+
+def torch_scripts(machine):
+    """A script of PyTorch, with NCCL, or with gloo with the fakes."""
+    wanted = "import torch" if machine.dry else "import torch; assert torch.cuda.is_available()"
+    if subprocess.run([sys.executable, "-c", wanted], stderr=subprocess.DEVNULL,
+                      check=False).returncode:
+        raise LeftOut("no PyTorch" if machine.dry else "no PyTorch that sees a GPU")
+    script = os.path.join(HERE, "train_torch.py")
+    if not os.path.exists(script):
+        script = os.path.join(HERE, "../e2e/programs/train_torch.py")
+    said = output(*dispatch_script(machine, sys.executable, script))
+    if said.count("same True") != 2:
+        raise Failed("two ranks did not end with the same weights")
+
+
 def run_program(name, argv, machine):
     call(machine.program(name), *argv)
 
@@ -215,6 +262,8 @@ PARTS = {
     "enqueue": ("a collective beside raw NCCL", 40, program("nccl_enqueue")),
     "kernels": ("optimizers beside those on the host", 30, program("nccl_kernels")),
     "gangs": ("gangs on a cluster", 90, gangs),
+    "scripts": ("gangs of scripts that use NCCL", 60, scripts),
+    "torch_scripts": ("gangs of PyTorch scripts", 60, torch_scripts),
     "kill": ("memory after a kill", 60, kill),
     "failures": ("trap, kill, no memory; memory after it", 60, failures),
     "parts": ("parts and groups", 90, program("nccl_comm_parts")),

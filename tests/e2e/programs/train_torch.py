@@ -8,16 +8,18 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 def main():
-    dist.init_process_group("gloo")  # env://: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    # env://: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
+    dist.init_process_group("nccl" if device == "cuda" else "gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
-    model = DistributedDataParallel(torch.nn.Linear(4, 1))
+    model = DistributedDataParallel(torch.nn.Linear(4, 1, device=device))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    generator = torch.Generator().manual_seed(rank)
-    truth = torch.tensor([[1.0], [-2.0], [3.0], [0.5]])
+    generator = torch.Generator(device).manual_seed(rank)
+    truth = torch.tensor([[1.0], [-2.0], [3.0], [0.5]], device=device)
     loss = None
     for _ in range(200):
-        inputs = torch.randn(16, 4, generator=generator)
+        inputs = torch.randn(16, 4, generator=generator, device=device)
         loss = torch.nn.functional.mse_loss(model(inputs), inputs @ truth)
         optimizer.zero_grad()
         loss.backward()
