@@ -228,12 +228,51 @@ def scripts(machine):
         call(machine.program("gangway"), "down")
 
 
+def peer(machine, *argv):
+    """Runs peer_torch.py, which leaves the part out if there is no PyTorch; returns its figures."""
+    device = "cpu" if machine.dry else "cuda"
+    done = subprocess.run([sys.executable, os.path.join(HERE, "peer_torch.py"), "--device", device,
+                           *argv], text=True, stdout=subprocess.PIPE, check=False)
+    if done.returncode == LEFT_OUT:
+        raise LeftOut(done.stdout.strip())
+    print(done.stdout, end="", flush=True)
+    if done.returncode:
+        raise Failed(f"peer_torch.py {argv[0]} ended with {done.returncode}")
+    return figures_of(done.stdout)
+
+
+def figures_of(text):
+    words = [line.split() for line in text.splitlines()]
+    return {w[1]: number(w[2]) for w in words if len(w) == 3 and w[0] == "figure"}
+
+
+def torch_optimizers(machine):
+    """The time of a step beside that of a fused optimizer of PyTorch."""
+    ours = figures_of(output(machine.program("nccl_optimizers")))
+    theirs = peer(machine, "optimizers", "--parameters", str(int(ours["parameters"])))
+    for name in ("momentum", "adam", "adamw"):
+        print(f"figure {name}_ratio {ours[name + '_us'] / theirs[f'torch_{name}_us']:.2f}")
+
+
+def sanitizer(machine):
+    """Looks for accesses outside of the memory of the device. Some machines refuse the tool."""
+    tool = os.path.join(HERE, "fake", "compute-sanitizer") if machine.dry else \
+        os.environ.get("COMPUTE_SANITIZER") or shutil.which("compute-sanitizer")
+    if not tool:
+        raise LeftOut("no compute-sanitizer")
+    done = subprocess.run([tool, "--tool", "memcheck", "--target-processes", "all",
+                           "--error-exitcode", "9", machine.program("nccl_kernels")], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    print(done.stdout, end="", flush=True)
+    if "not supported" in done.stdout:
+        raise LeftOut("compute-sanitizer: not supported here")
+    if done.returncode:
+        raise Failed(f"compute-sanitizer ended with {done.returncode}")
+
+
 def torch_scripts(machine):
     """A script of PyTorch, with NCCL, or with gloo with the fakes."""
-    wanted = "import torch" if machine.dry else "import torch; assert torch.cuda.is_available()"
-    if subprocess.run([sys.executable, "-c", wanted], stderr=subprocess.DEVNULL,
-                      check=False).returncode:
-        raise LeftOut("no PyTorch" if machine.dry else "no PyTorch that sees a GPU")
+    peer(machine, "device")
     script = os.path.join(HERE, "train_torch.py")
     if not os.path.exists(script):
         script = os.path.join(HERE, "../e2e/programs/train_torch.py")
@@ -261,6 +300,9 @@ PARTS = {
     "stream": ("reduction beside backward; replay", 60, program("nccl_stream")),
     "enqueue": ("a collective beside raw NCCL", 40, program("nccl_enqueue")),
     "kernels": ("optimizers beside those on the host", 30, program("nccl_kernels")),
+    "optimizers": ("float beside double; times", 30, program("nccl_optimizers")),
+    "torch_optimizers": ("optimizers beside PyTorch's, fused", 60, torch_optimizers),
+    "sanitizer": ("kernels under compute-sanitizer", 60, sanitizer),
     "gangs": ("gangs on a cluster", 90, gangs),
     "scripts": ("gangs of scripts that use NCCL", 60, scripts),
     "torch_scripts": ("gangs of PyTorch scripts", 60, torch_scripts),

@@ -66,6 +66,19 @@ class Parts(unittest.TestCase):
                          [("left out", "all time was over"), ("left out", "no time was left")])
         self.assertFalse(self.failed)
 
+    def test_sanitizer_that_the_machine_refuses_is_left_out(self):
+        said = {"echo Error: Device not supported; exit 1": parts.LeftOut,
+                "echo ERROR SUMMARY: 1 error; exit 9": parts.Failed}
+        with tempfile.TemporaryDirectory() as folder:
+            tool = os.path.join(folder, "tool")
+            for script, wanted in said.items():
+                with open(tool, "w", encoding="utf-8") as f:
+                    f.write("#!/bin/sh\n" + script)
+                os.chmod(tool, 0o700)
+                with mock.patch.dict(os.environ, COMPUTE_SANITIZER=tool), \
+                        contextlib.redirect_stdout(io.StringIO()), self.assertRaises(wanted):
+                    parts.sanitizer(parts.Machine(False, folder))
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
