@@ -20,6 +20,7 @@ import datetime
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -254,6 +255,27 @@ def torch_optimizers(machine):
         print(f"figure {name}_ratio {ours[name + '_us'] / theirs[f'torch_{name}_us']:.2f}")
 
 
+def example(name, pattern, batch, *argv):
+    """A part: an example trains on the GPU; then PyTorch trains the same network, if it is here.
+    With the fakes the batch is small."""
+    def run(machine):
+        size = ["--batch", "20" if machine.dry else str(batch)]
+        path = machine.program(name)
+        if "--gpu" not in output(path, "--help"):
+            raise LeftOut(f"{name} has no --gpu yet")
+        call(machine.program("gangway"), "up", "--slots", "4")
+        try:
+            said = output(path, "--gpu", "--ranks", "1", *size, *argv)
+        finally:
+            call(machine.program("gangway"), "down")
+        ours = float(re.search(pattern, said)[1])
+        print(f"figure samples_per_s {ours:.0f}", flush=True)
+        for key, theirs in peer(machine, name, *size).items():
+            if key.endswith("_samples_per_s"):
+                print(f"figure beside_{key[:-len('_samples_per_s')]} {ours / theirs:.2f}")
+    return run
+
+
 def sanitizer(machine):
     """Looks for accesses outside of the memory of the device. Some machines refuse the tool."""
     tool = os.path.join(HERE, "fake", "compute-sanitizer") if machine.dry else \
@@ -302,6 +324,11 @@ PARTS = {
     "kernels": ("optimizers beside those on the host", 30, program("nccl_kernels")),
     "optimizers": ("float beside double; times", 30, program("nccl_optimizers")),
     "torch_optimizers": ("optimizers beside PyTorch's, fused", 60, torch_optimizers),
+    "petnames": ("pet names beside PyTorch", 90, example(
+        "petnames", r"at (\d+) samples/s", 1024, "--size", "article", "--steps", "30",
+        "--checkpoint", "model")),
+    "digits": ("digits beside PyTorch", 90, example(
+        "digits", r"(\d+) images/s", 500, "--epochs", "2")),
     "sanitizer": ("kernels under compute-sanitizer", 60, sanitizer),
     "gangs": ("gangs on a cluster", 90, gangs),
     "scripts": ("gangs of scripts that use NCCL", 60, scripts),
@@ -361,6 +388,7 @@ class Run:
             return result
         began, last, until_s = time.monotonic(), [""], min(limit_s, left_s)
         self.child = subprocess.Popen(self.command(name), text=True, errors="replace",
+                                      cwd=self.env.get("HOME"),
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                       env=dict(self.env, PART_S=str(int(until_s))),
                                       start_new_session=True)
@@ -414,9 +442,9 @@ def number(text):
 def table(results):
     """The lines of the table."""
     for result in results:
-        figures = " ".join(f"{k}={v}" for k, v in result["figures"].items())
+        said = [f"{k}={v}" for k, v in result["figures"].items()] + [result["why"]]
         yield (f"{result['text']:38} {result['state']:8} {result['seconds']:6.1f} s  "
-               f"{result['why'] or figures}").rstrip()
+               f"{' '.join(said)}").rstrip()
 
 
 def report(results, facts, path):

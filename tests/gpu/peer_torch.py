@@ -3,7 +3,11 @@
 there is no PyTorch for the device.
 
     peer_torch.py [--device cuda|cpu] device                      only looks whether there is one
-    peer_torch.py [--device cuda|cpu] optimizers --parameters N   a step of fused optimizers"""
+    peer_torch.py [--device cuda|cpu] optimizers --parameters N   a step of fused optimizers
+    peer_torch.py [--device cuda|cpu] petnames --batch N          training, eager and compiled
+    peer_torch.py [--device cuda|cpu] digits --batch N            the same
+
+The networks are those of examples/03_petnames --size article and of examples/06_digits."""
 import argparse
 import statistics
 import sys
@@ -46,6 +50,51 @@ def optimizers(torch, device, options):
         print(f"figure torch_{name}_us {median_us(make([parameter]).step):.1f}", flush=True)
 
 
+def pet_names(torch, device, batch):
+    """(network, inputs, labels): contexts of 10 of 31 symbols, 30 labels."""
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = torch.nn.LSTM(31, 128, num_layers=4, batch_first=True)
+            self.dense = torch.nn.Linear(128, 30)
+
+        def forward(self, x):
+            return self.dense(self.lstm(x)[0][:, -1])
+
+    symbols = torch.randint(31, (batch, 10), device=device)
+    inputs = torch.nn.functional.one_hot(symbols, 31).float()
+    return Net().to(device), inputs, torch.randint(30, (batch,), device=device)
+
+
+def digits(torch, device, batch):
+    nn = torch.nn
+    net = nn.Sequential(
+        nn.Conv2d(1, 16, 5, padding=2), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 5, padding=2), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(32 * 7 * 7, 10)).to(device)
+    return (net, torch.rand(batch, 1, 28, 28, device=device),
+            torch.randint(10, (batch,), device=device))
+
+
+def train(make, optimizer):
+    """Times steps of training on one batch, which is in the memory of the device already."""
+    def run(torch, device, options):
+        median_us = stopwatch(torch, device)
+        net, inputs, labels = make(torch, device, options.batch)
+        steps = optimizer(torch.optim, net.parameters())
+        # for a CPU it would need a compiler and minutes
+        for how in ("eager", "compiled") if device == "cuda" else ("eager",):
+            forward = net if how == "eager" else torch.compile(net)
+
+            def step():
+                steps.zero_grad()
+                torch.nn.functional.cross_entropy(forward(inputs), labels).backward()
+                steps.step()
+            print(f"figure torch_{how}_samples_per_s {options.batch / median_us(step) * 1e6:.0f}",
+                  flush=True)
+    return run
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -55,6 +104,11 @@ def main():
     verb = verbs.add_parser("optimizers")
     verb.add_argument("--parameters", type=int, required=True)
     verb.set_defaults(run=optimizers)
+    for name, run in (("petnames", train(pet_names, lambda o, p: o.Adam(p, lr=.006))),
+                      ("digits", train(digits, lambda o, p: o.SGD(p, lr=.01, momentum=.9)))):
+        verb = verbs.add_parser(name)
+        verb.add_argument("--batch", type=int, required=True)
+        verb.set_defaults(run=run)
     options = parser.parse_args()
     try:
         import torch
