@@ -5,6 +5,7 @@
 
 #include "graph/base/sm.h"
 #include "graph/wire/step.h"
+#include "scheduler/core/model/account_config.h"
 #include "scheduler/core/model/options.h"
 
 #include <gangway/value.h>
@@ -20,6 +21,15 @@ void gw_sched_free(struct gw_sched *sched);
  * detect. In this case the step changed nothing, and the driver closes the connection to that peer,
  * so that a CLOSE event follows. */
 int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct gw_effects *effects);
+
+/* gw_sched_policy_set makes a scheduler follow a policy from its next step on, which is due at once
+ * (gw_sched_deadline_ns); NULL: none. The policy is copied. It is not durable: the caller gives it
+ * again at each start. Usage is durable and stays. Jobs keep the accounts and queues that they were
+ * submitted with, if these still exist, and else belong to the account of their user. Call it
+ * between two steps. Returns 0, or GW_EINVAL with the text of gw_account_config_check; then the
+ * scheduler follows the policy that it had. */
+int gw_sched_policy_set(struct gw_sched *sched, const struct gw_cluster_policy *policy,
+                        struct gw_error *error);
 
 /* gw_sched_deadline_ns returns the latest time at which the core needs a TICK event, or UINT64_MAX
  * if it needs none. */

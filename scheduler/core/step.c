@@ -27,6 +27,7 @@
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/placement.h"
+#include "scheduler/core/placement/policy.h"
 #include "scheduler/core/placement/work_stealing.h"
 #include "scheduler/core/requests/coordination/sync.h"
 #include "scheduler/core/requests/coordination/sync_request.h"
@@ -125,6 +126,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_strmap_deinit(&sched->names);
     gw_sched_worker_names_deinit(sched);
     gw_users_deinit(sched);
+    gw_accounts_deinit(sched);
     gw_sched_attempts_deinit(sched);
     gw_array_deinit(&sched->objects);
     gw_array_deinit(&sched->holders);
@@ -177,6 +179,7 @@ static void start(struct gw_sched *sched, const struct gw_event *event)
     gw_sched_history_begin(sched, event);
     GW_FACT(sched, job_ids, .upto = sched->next_job + GW_JOB_IDS_BLOCK);
     gw_sched_delays_begin(sched);
+    gw_account_begin(sched);
     for (struct gw_job *job = sched->first_job; job; job = job->next)
         note_restored(sched, job);
     gw_sched_accounting_begin(sched);
@@ -256,6 +259,7 @@ static void stop(struct gw_sched *sched)
         return;
     (void)gw_sched_send_effect(sched, GW_EFFECT_EXIT);
     gw_sched_term_end(sched);
+    gw_account_write(sched, true);
     GW_FACT(sched, job_ids, .upto = sched->next_job);
 }
 
@@ -641,6 +645,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     gw_sched_work_stealing(sched);
     gw_sched_workers_leave_settle(sched);
     shutdown_settle(sched);
+    gw_account_write(sched, false);
     gw_sched_log_settle(sched, sched->exited);
     gw_sched_durable_flush(sched);
     gw_sched_outbox_flush(sched);
@@ -673,6 +678,7 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         gw_sched_quarantines_deadline_ns(sched),
         gw_sched_partings_deadline_ns(sched),
         gw_sched_ageing_deadline_ns(sched),
+        gw_sched_policy_deadline_ns(sched),
         gw_sched_gang_size_deadline_ns(sched),
         gw_sched_hold_deadline_ns(sched),
         gw_sched_gpu_twins_deadline_ns(sched),

@@ -4,8 +4,8 @@
  *
  * Invariant: applying the remaining facts to a new core gives the same state as applying all facts.
  * A forgotten job stays if a job that stays names it, in its content or because it shares a result:
- * its rows are looked up when that job is accepted. Every fact except `term`, `job_ids` and
- * `user_named` begins with the id of its job or of its worker's incarnation. */
+ * its rows are looked up when that job is accepted. Every fact except `term`, `job_ids`,
+ * `user_named` and `account_used` begins with the id of its job or of its worker's incarnation. */
 
 #include "graph/base/map.h"
 #include "graph/base/must.h"
@@ -43,7 +43,7 @@ static bool row_at(const struct gw_buffer *facts, size_t at, struct row *row)
     if (size < sizeof row->type || row->bytes > facts->size - at)
         return false;
     bool about_job = row->type != GW_FACT_term && row->type != GW_FACT_job_ids &&
-                     row->type != GW_FACT_user_named;
+                     row->type != GW_FACT_user_named && row->type != GW_FACT_account_used;
     if (about_job && row->bytes < HEADER_BYTES + sizeof row->job)
         return false;
     bool about_worker = row->type == GW_FACT_worker_joined || row->type == GW_FACT_worker_left;
@@ -59,6 +59,7 @@ struct compaction {
     struct gw_map workers;    /* connected worker -> offset of its worker_joined fact */
     struct gw_map jobs;       /* forgotten: FORGOTTEN, or RETAINED because another job needs it */
     struct gw_strmap metrics; /* job, task and name of a metric -> offset of its last report */
+    struct gw_strmap usages;  /* account and user -> offset of the last usage */
     struct gw_buffer key;
     bool changed;
 };
@@ -101,6 +102,35 @@ static bool read_report(const struct row *row, struct gw_buffer *key)
     memcpy(&nth, row->at + row->bytes - 16, sizeof nth);
     memcpy(&stride, row->at + row->bytes - 8, sizeof stride);
     return stride && nth % stride != 0;
+}
+
+/* Reads an account_used fact. `key` becomes the text that names its account and user, "" if the
+ * fact is malformed. */
+static void read_usage(const struct row *row, struct gw_buffer *key)
+{
+    const uint8_t *at = row->at + HEADER_BYTES, *end = row->at + row->bytes;
+    key->size = 0;
+    for (int i = 0; i < 2 && end - at >= 4; i++) {
+        uint32_t bytes;
+        memcpy(&bytes, at, sizeof bytes);
+        at += sizeof bytes;
+        if (bytes > (size_t)(end - at))
+            break;
+        GW_MUST(gw_buffer_append(key, at, bytes));
+        GW_MUST(gw_buffer_append(key, "/", 1));
+        at += bytes;
+    }
+    GW_MUST(gw_buffer_append(key, "", 1));
+}
+
+static bool is_older_usage(struct compaction *compaction, const struct row *row, size_t at)
+{
+    uint64_t last;
+    if (row->type != GW_FACT_account_used)
+        return false;
+    read_usage(row, &compaction->key);
+    return gw_strmap_get(&compaction->usages, (const char *)compaction->key.data, &last) &&
+           last != at;
 }
 
 /* Returns true if the fact is a report whose point was dropped. */
@@ -176,6 +206,9 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
         else if (row.type == GW_FACT_metric_reported) {
             (void)read_report(&row, &compaction.key);
             GW_MUST(gw_strmap_put(&compaction.metrics, (const char *)compaction.key.data, at));
+        } else if (row.type == GW_FACT_account_used) {
+            read_usage(&row, &compaction.key);
+            GW_MUST(gw_strmap_put(&compaction.usages, (const char *)compaction.key.data, at));
         } else if (row.type == GW_FACT_job_forgotten)
             GW_MUST(gw_map_put(&compaction.jobs, row.job, FORGOTTEN));
         else if (row.type == GW_FACT_worker_joined)
@@ -190,12 +223,14 @@ int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
     for (size_t at = 0; rc == 0 && row_at(facts, at, &row); at += row.bytes) {
         bool old = (row.type == GW_FACT_term && at != term) ||
                    (row.type == GW_FACT_job_ids && at != ids) || is_dropped(&compaction, row.job) ||
-                   has_left(&compaction, &row, at) || is_thinned(&compaction, &row, at);
+                   has_left(&compaction, &row, at) || is_thinned(&compaction, &row, at) ||
+                   is_older_usage(&compaction, &row, at);
         if (!old)
             GW_MUST(gw_buffer_append(out, row.at, row.bytes));
     }
     gw_map_deinit(&compaction.jobs);
     gw_strmap_deinit(&compaction.metrics);
+    gw_strmap_deinit(&compaction.usages);
     gw_buffer_deinit(&compaction.key);
     gw_map_deinit(&compaction.workers);
     return rc;

@@ -265,6 +265,7 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
     gw_sched_hold_dump(sched, out);
     gw_sched_gpu_drain_dump(sched, out);
     gw_sched_worker_drain_dump(sched, out);
+    gw_account_dump(sched, out);
     for (const struct gw_job *job = sched->first_job; job; job = job->next) {
         if (!job->detached || job->state == GW_JOB_OPEN)
             continue;

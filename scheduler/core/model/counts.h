@@ -15,6 +15,18 @@ struct gw_scattered {
  * checks it. */
 enum { GW_SCATTERED_JOB_BYTES = 1096 };
 
+/* Resources that a job has used. */
+struct gw_job_usage {
+    uint64_t started_wall_ns; /* when its first attempt was placed; 0: not yet, or unknown */
+    uint64_t slot_ns, gpu_ns; /* slots and GPUs multiplied by time */
+    uint64_t memory_mib_ms;   /* requested memory multiplied by time */
+};
+
+/* When a task's latest attempt began, and how long it ran. */
+struct gw_ran {
+    uint64_t started_wall_ns, run_ns;
+};
+
 struct gw_history {
     uint64_t life;       /* random number that identifies this term */
     uint64_t began_with; /* commits at the begin of this term; 0: no state on disk */

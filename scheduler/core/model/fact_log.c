@@ -71,7 +71,9 @@ static bool is_durable(const struct gw_sched *sched, const struct gw_job *job)
         uint16_t type = (number);                                                                  \
         gw_fact_log_put_U32(&sched->commit, 0);                                                    \
         put(&sched->commit, &type, sizeof type);                                                   \
-        sched->commit_urgent = type != GW_FACT_metric_reported || (at && sched->commit_urgent);    \
+        sched->commit_urgent =                                                                     \
+            (type != GW_FACT_metric_reported && type != GW_FACT_account_used) ||                   \
+            (at && sched->commit_urgent);                                                          \
         __VA_ARGS__                                                                                \
         uint32_t size = (uint32_t)(sched->commit.size - at - sizeof size);                         \
         memcpy(sched->commit.data + at, &size, sizeof size);                                       \

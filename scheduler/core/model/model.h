@@ -3,6 +3,7 @@
 #ifndef GW_SCHEDULER_CORE_MODEL_H
 #define GW_SCHEDULER_CORE_MODEL_H
 
+#include "scheduler/core/model/account.h"
 #include "scheduler/core/model/changes/changes.h"
 #include "scheduler/core/model/clients/notify.h"
 #include "scheduler/core/model/clients/sync.h"

@@ -262,18 +262,6 @@ struct gw_follower {
     bool any; /* starts also if the other job ended badly */
 };
 
-/* Resources that a job has used. */
-struct gw_job_usage {
-    uint64_t started_wall_ns; /* when its first attempt was placed; 0: not yet, or unknown */
-    uint64_t slot_ns, gpu_ns; /* slots and GPUs multiplied by time */
-    uint64_t memory_mib_ms;   /* requested memory multiplied by time */
-};
-
-/* When a task's latest attempt began, and how long it ran. */
-struct gw_ran {
-    uint64_t started_wall_ns, run_ns;
-};
-
 /* A list of ended jobs, in the order in which they came into it. */
 struct gw_ended_jobs {
     struct gw_job *first, *last;
@@ -301,9 +289,10 @@ struct gw_job {
     uint64_t request;
     uint64_t submitted_wall_ns, ended_wall_ns;
     struct gw_job_usage usage;
-    uint64_t ended_number; /* number of the fact of its end, if that is durable */
-    uint64_t end_event;    /* number of its end among all events; 0: none */
-    struct gw_arena arena; /* for specs and names */
+    struct gw_payer *payer; /* see account.h; NULL: there is no policy, or nothing to pay for */
+    uint64_t ended_number;  /* number of the fact of its end, if that is durable */
+    uint64_t end_event;     /* number of its end among all events; 0: none */
+    struct gw_arena arena;  /* for specs and names */
     GW_ARRAY(struct gw_spec) specs;
     GW_ARRAY(struct gw_queue *) queues;
     GW_ARRAY(void *) blobs; /* arguments, one block for each chunk */
@@ -333,11 +322,14 @@ struct gw_job {
     struct gw_actor *calls_of; /* the actor that its tasks call */
     struct gw_line *line;      /* line of calls of that actor; NULL: no row is to be placed */
     struct gw_job *line_prev, *line_next;
-    uint32_t line_row;            /* first row that may be ready or waiting */
-    struct gw_progress *progress; /* last reported progress of a task; NULL: none */
-    uint64_t opened_ns;           /* 0: the job was restored from the journal */
-    uint64_t log_from;            /* number of facts in the event log before this job */
-    uint32_t log_unusual;         /* recorded unusual facts, while not all facts are recorded */
+    uint32_t line_row;                    /* first row that may be ready or waiting */
+    struct gw_progress *progress;         /* last reported progress of a task; NULL: none */
+    uint64_t opened_ns;                   /* 0: the job was restored from the journal */
+    uint64_t log_from;                    /* number of facts in the event log before this job */
+    struct gw_submit_queue *submit_queue; /* queue of the policy; NULL: none */
+    uint32_t billed;                      /* its attempts that are billed while they run */
+    bool queued;                          /* counts among the queued jobs of its account */
+    uint32_t log_unusual; /* recorded unusual facts, while not all facts are recorded */
 };
 
 /* A row of any job. */
@@ -397,6 +389,7 @@ struct gw_queue {
     struct gw_bits ready;
     struct gw_bits fed; /* those of `ready` that have dependencies */
     bool parked;        /* not in the heap: no worker has enough memory now */
+    uint8_t quota;      /* enum gw_quota of its first task */
     uint32_t aged;      /* gangs: waiting periods of its first task, see ageing.h */
     uint64_t ages_ns;   /* end of the present period; 0: no task waits */
     uint64_t full_ns;   /* gangs with min_ranks: end of the wait for all ranks */
@@ -523,6 +516,7 @@ struct gw_attempt {
     bool pipelined : 1;            /* its task waits: its inputs do not count as fetched yet */
     bool drain_ends : 1;           /* is being ended because its worker is drained */
     bool ends_next : 1;            /* adopted as ended: the report of its end will follow */
+    bool billed : 1;               /* its payer is billed while it runs, see account.h */
     bool fetches : 1;              /* the worker fetches some inputs for this attempt */
     uint64_t expected_bytes;       /* see memory.h */
 
@@ -683,6 +677,8 @@ struct gw_sched {
     uint32_t next_worker;
 
     struct gw_map users;                 /* uid -> name, owned */
+    struct gw_accounts *accounts;        /* the policy, see account.h; NULL: none */
+    struct gw_strmap usages;             /* "account/user" -> durable usage, see account.c */
     struct gw_map remotes, worker_names; /* gw_peer.id -> struct gw_remote *; worker id -> name */
     struct gw_session *sessions;
     uint32_t session_count;

@@ -41,6 +41,8 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
     for (size_t i = 0; i < sched->shapes.count; i++) {
         struct gw_resource_class *shape = sched->shapes.items[i];
         const struct gw_queue *top = shape && shape->heap.count ? gw_sched_queue_top(shape) : NULL;
+        if (top && gw_sched_queue_over_quota(top))
+            continue;
         /* A waiting gang with a reservation does not count: nothing is pipelined to its reserved
          * slots. */
         if (top && shape->blocked && shape->ranks > 0 && sched->reservation.job)

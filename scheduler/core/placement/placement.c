@@ -22,6 +22,7 @@
 #include "scheduler/core/placement/packing.h"
 #include "scheduler/core/placement/pipelining.h"
 #include "scheduler/core/placement/place_gang.h"
+#include "scheduler/core/placement/policy.h"
 #include "scheduler/core/placement/reservation.h"
 #include "scheduler/core/placement/reservation_guard.h"
 #include "scheduler/core/placement/window.h"
@@ -417,6 +418,7 @@ static const struct gw_queue *first_of(const struct gw_queue *a, const struct gw
  * gang are already kept. */
 static struct turn next_turn(struct gw_sched *sched)
 {
+    gw_sched_policy_review(sched);
     struct turn turn = {0};
     const struct gw_queue *best_top = NULL, *blocked_top = NULL, *blocked_task = NULL;
     for (size_t i = 0; i < sched->shapes.count; i++) {
@@ -425,6 +427,8 @@ static struct turn next_turn(struct gw_sched *sched)
             continue;
         const struct gw_queue *top = gw_sched_queue_top(shape);
         if (!top)
+            continue;
+        if (gw_sched_queue_over_quota(top))
             continue;
         if (!shape->blocked) {
             if (!best_top || gw_sched_queue_before(top, best_top))
@@ -469,6 +473,8 @@ static void place_turn(struct gw_sched *sched, const struct turn *turn)
     struct gw_resource_class *shape = turn->shape;
     bool alone = only_shape(sched, shape);
     for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
+        if (gw_sched_queue_over_quota(queue))
+            break;
         bool full = gw_sched_range_full(queue->job), placed = false;
         struct placing placing = {.may_queue = !turn->overtakes, .waits = full};
         if (!full)
@@ -479,11 +485,13 @@ static void place_turn(struct gw_sched *sched, const struct turn *turn)
             block(sched, queue, turn);
         if (!placed || !alone)
             break;
+        gw_sched_policy_review(sched);
     }
 }
 
 void gw_sched_placement(struct gw_sched *sched)
 {
+    gw_sched_policy_review(sched);
     gw_sched_reservation_review(sched);
     if (sched->workers_ready == 0 || sched->shutting_down)
         return;

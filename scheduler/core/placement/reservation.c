@@ -36,6 +36,8 @@ static bool still_holds(struct gw_sched *sched)
         reservation->workers_epoch != sched->workers_epoch)
         return false;
     gw_sched_reservation_requeue(sched, gw_sched_task_ready_queue(sched, job, reservation->index));
+    if (gw_sched_queue_over_quota(reservation->queue))
+        return false;
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
         if ((reserved->let && !gw_sched_memory_lets(reserved->worker)) ||

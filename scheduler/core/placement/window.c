@@ -14,6 +14,8 @@ static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *sp
         spec->message.gpu_mode == GW_GPU_MODE_IF_ANY || spec->samples == 0 ||
         spec->message.memory_bytes > 0 || (spec->message.resources && *spec->message.resources))
         return 1;
+    if (gw_account_limited(spec->queue->job)) /* all of its work counts, see account.h */
+        return 1;
     /* A queued task would start as soon as a slot is free, even if its named resource is in use. */
     if (spec->shape->need && spec->shape->need->resources.count > 0)
         return 1;

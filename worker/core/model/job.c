@@ -120,8 +120,8 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.workers = move_text(&at, message->workers);
     spec->message.annotations = move_text(&at, message->annotations);
     spec->message.metrics = move_text(&at, message->metrics);
-    spec->message.actor_name = spec->message.job_key =
-        ""; /* no code of the worker reads these two */
+    spec->message.actor_name = spec->message.job_key = spec->message.account = spec->message.queue =
+        ""; /* no code of the worker reads these */
     spec->slots = message->slots == GW_NONE ? 0 : message->slots ? message->slots : 1;
     spec->cost_ns = UINT64_MAX;
     return spec;

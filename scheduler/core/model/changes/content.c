@@ -2,6 +2,7 @@
 
 #include "scheduler/core/model/changes/changes.h"
 
+#include "scheduler/core/model/account.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/content.h"
@@ -40,7 +41,7 @@ static void reserve_texts(struct gw_job *job, const struct gw_msg_spec *spec)
                    text_room(spec->resources) + text_room(spec->workers) +
                    text_room(spec->annotations) + room(spec->files.size) +
                    text_room(spec->actor_name) + text_room(spec->job_key) +
-                   text_room(spec->metrics);
+                   text_room(spec->metrics) + text_room(spec->account) + text_room(spec->queue);
     GW_MUST(gw_arena_reserve(&job->arena, bytes));
 }
 
@@ -85,12 +86,16 @@ void gw_sched_content_add_spec(struct gw_sched *sched, struct gw_job *job,
     spec.message.actor_name = copy_text(job, spec.message.actor_name);
     spec.message.job_key = copy_text(job, spec.message.job_key);
     spec.message.metrics = copy_text(job, spec.message.metrics);
+    spec.message.account = copy_text(job, spec.message.account);
+    spec.message.queue = copy_text(job, spec.message.queue);
     struct gw_resource_class shape;
     GW_MUST(gw_sched_content_shape(sched, job, message, &shape, NULL));
     spec.shape = gw_sched_queue_class_for(sched, &shape);
     gw_sched_need_unref(shape.need);
     spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);
     GW_MUST(gw_array_push(&job->specs, spec));
+    if (job->specs.count == 1)
+        gw_account_pay(sched, job);
     gw_sched_hold_on_spec(sched, job, spec.shape);
     gw_sched_actor_spec_added(sched, job);
 }

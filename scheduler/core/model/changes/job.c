@@ -2,6 +2,7 @@
 
 #include "scheduler/core/model/changes/changes.h"
 
+#include "scheduler/core/model/account.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/decided.h"
@@ -92,6 +93,7 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_ENDED);
     find_failure(job);
+    gw_account_leave(job);
     job->ended_wall_ns = fact->wall_ns;
     job->ended_number = job->detached ? sched->facts + 1 : 0;
     if (job->has_children) /* they come before it in the history */
@@ -144,6 +146,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     if (job->names)
         GW_MUST(gw_array_push(&sched->nameless, job->id));
     gw_sched_job_key_remove(sched, job);
+    gw_account_leave(job);
     gw_sched_shares_free(sched, job);
     gw_sched_pure_free(sched, job);
     gw_sched_actor_forget_job(sched, job);

@@ -5,6 +5,7 @@
  * nothing. */
 #include "scheduler/core/model/jobs/attempt.h"
 
+#include "scheduler/core/model/account.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/event_log.h"
@@ -188,6 +189,9 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
         gw_sched_attempt_frontier_note(sched, slot);
     gw_sched_actor_attempt_added(options->job);
     gw_job_usage_begun(sched, options->job);
+    attempt->billed = false;
+    if (options->job->payer)
+        gw_account_begun(sched, attempt);
     if (options->adopted) {
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
         attempt->started_ns = sched->now_ns;
@@ -262,6 +266,8 @@ void gw_sched_attempt_end(struct gw_sched *sched, uint32_t slot, bool well, uint
     struct gw_worker *worker = attempt->worker;
     gw_sched_event_log_attempt_ended(sched, attempt, well, run_ns);
     gw_job_usage_ended(sched, attempt, run_ns);
+    if (attempt->job->payer)
+        gw_account_ended(sched, attempt, run_ns);
     struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
     /* A failure shows the run time of such tasks, but no result size. */
     if (well || run_ns)

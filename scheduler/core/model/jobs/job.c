@@ -5,6 +5,7 @@
  * task again would need, and finally, when it is forgotten, everything. Neither happens while a
  * result of it is held or needed. */
 #include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/account.h"
 
 #include "scheduler/core/sched.h"
 
@@ -204,6 +205,7 @@ void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job)
     job->ended_number = 0;
     job->ended_wall_ns = 0;
     sched->unended_jobs++;
+    gw_account_rejoin(job);
     if (job->has_children)
         gw_sched_job_revisit_all(sched, &sched->ended);
 }

@@ -41,6 +41,8 @@ const struct gw_spec gw_sched_value_spec = {.message = {.kind = GW_SPEC_VALUE,
                                                         .files = {"", 0},
                                                         .actor_name = "",
                                                         .job_key = "",
+                                                        .account = "",
+                                                        .queue = "",
                                                         .metrics = ""}};
 
 void gw_sched_scattered_spec(struct gw_job *job)

@@ -2,7 +2,8 @@
  *
  * A resource class (struct gw_resource_class) has a heap of ready queues, one for each job and
  * priority. They are ordered by priority (plus what a wait has added, see ageing.h), then by the
- * age of the job.
+ * age of the job. With a policy of accounts, fair share comes before what a wait has added; see
+ * placement/policy.h.
  *
  * Jobs that tasks submitted have the age of their root job and come before its waiting tasks, the
  * deepest jobs first. Otherwise all tasks of a job would begin, and wait, before the tasks that
@@ -11,6 +12,7 @@
 #include "scheduler/core/model/workers/queue.h"
 
 #include "graph/base/heap.h"
+#include "scheduler/core/model/account.h"
 
 #include <stdlib.h>
 
@@ -24,6 +26,14 @@ uint32_t gw_sched_queue_class_gpus(const struct gw_resource_class *shape)
 static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
 {
     int64_t level = gw_sched_ageing_level(a), other = gw_sched_ageing_level(b);
+    if (a->job->payer) { /* there is a policy, so all have payers */
+        if (a->quota != b->quota)
+            return a->quota < b->quota;
+        if (a->priority != b->priority)
+            return a->priority > b->priority;
+        if (a->job->payer->rank != b->job->payer->rank)
+            return a->job->payer->rank < b->job->payer->rank;
+    }
     if (level != other)
         return level > other;
     if (a->job->age != b->job->age)
@@ -43,6 +53,8 @@ GW_HEAP(heap, struct gw_queue *, queue_less, heap_set)
 
 void gw_sched_queue_heap_push(struct gw_queue *queue)
 {
+    if (queue->job->payer)
+        queue->quota = gw_account_quota(queue);
     GW_MUST(gw_array_push(&queue->shape->heap, queue));
     queue->shape->nested += queue->job->depth > 0;
     heap_up(queue->shape->heap.items, queue->shape->heap.count - 1);
@@ -82,6 +94,23 @@ void gw_sched_queue_resift(struct gw_queue *queue)
         return;
     gw_sched_queue_heap_remove(queue->shape, queue->heap_at);
     gw_sched_queue_heap_push(queue);
+}
+
+bool gw_sched_queue_review_quota(struct gw_queue *queue)
+{
+    const uint8_t before = queue->quota;
+    queue->quota = gw_account_quota(queue);
+    return queue->quota != before;
+}
+
+void gw_sched_queues_reorder(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_resource_class *shape = sched->shapes.items[i];
+        for (size_t at = shape ? shape->heap.count / 2 : 0; at-- > 0;)
+            heap_down(shape->heap.items, shape->heap.count, at);
+    }
+    sched->freed = true;
 }
 
 bool gw_sched_queue_park(struct gw_queue *queue)
@@ -128,7 +157,8 @@ struct gw_queue *gw_sched_queue_nested(struct gw_resource_class *shape)
 
 bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b)
 {
-    if (a->job != b->job || gw_sched_ageing_level(a) != gw_sched_ageing_level(b))
+    if (a->job != b->job || a->quota != b->quota ||
+        gw_sched_ageing_level(a) != gw_sched_ageing_level(b))
         return queue_less(a, b);
     return gw_bits_first(&a->ready) < gw_bits_first(&b->ready);
 }

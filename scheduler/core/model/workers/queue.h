@@ -2,6 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_WORKERS_QUEUE_H
 #define GW_SCHEDULER_CORE_WORKERS_QUEUE_H
 
+#include "scheduler/core/model/account.h"
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_queue_class_gpus returns how many GPUs a rank gets in the present cluster. */
@@ -21,6 +22,12 @@ struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
 /* gw_sched_queue_resift moves a queue in its heap after its level changed (ageing.h). */
 void gw_sched_queue_resift(struct gw_queue *queue);
 
+/* gw_sched_queue_review_quota decides again how the first task of a queue stands to its quotas, and
+ * returns true if it changed. Afterwards the caller calls gw_sched_queues_reorder, which restores
+ * the heaps of all classes. */
+bool gw_sched_queue_review_quota(struct gw_queue *queue);
+void gw_sched_queues_reorder(struct gw_sched *sched);
+
 /* gw_sched_queue_nested returns the first queue with ready tasks whose job was submitted by a task,
  * or NULL. If the class has such a job, it looks at all queues of the class. */
 struct gw_queue *gw_sched_queue_nested(struct gw_resource_class *shape);
@@ -38,6 +45,13 @@ struct gw_queue *gw_sched_queue_top(struct gw_resource_class *shape);
 
 /* gw_sched_queue_before returns true if the first row of a comes before the first row of b. */
 bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b);
+
+/* gw_sched_queue_over_quota returns true if the first task of a queue must wait for other tasks of
+ * its account or queue. */
+static inline bool gw_sched_queue_over_quota(const struct gw_queue *queue)
+{
+    return queue->quota == GW_QUOTA_EXCEEDED;
+}
 
 /* gw_sched_job_rests returns true if no queue of the job may be in a heap. */
 static inline bool gw_sched_job_rests(const struct gw_job *job)

@@ -1,0 +1,148 @@
+/* Ranks the users of the account tree by fair share, and decides which ready queues are within
+ * their quotas. */
+#include "scheduler/core/placement/policy.h"
+
+#include "scheduler/core/model/model.h"
+#include "scheduler/core/sched.h"
+
+#include <stdlib.h>
+
+/* A child of an account: another account or a user. */
+struct member {
+    const struct gw_account *account; /* NULL: a user */
+    struct gw_payer *payer;           /* NULL: an account */
+    double for_share;                 /* usage divided by shares */
+};
+
+struct ranking {
+    const struct gw_sched *sched;
+    double *usage; /* by the index of the account */
+    uint32_t next; /* rank of the next user */
+    bool changed;
+};
+
+static double usage_of(struct ranking *ranking, const struct gw_account *account)
+{
+    double sum = 0;
+    for (size_t i = 0; i < account->payers.count; i++)
+        sum += gw_account_usage(ranking->sched, account->payers.items[i]);
+    for (size_t i = 0; i < account->children.count; i++)
+        sum += usage_of(ranking, account->children.items[i]);
+    ranking->usage[account - ranking->sched->accounts->items] = sum;
+    return sum;
+}
+
+static int by_share(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    return x->for_share < y->for_share ? -1 : x->for_share > y->for_share;
+}
+
+static void add_members(const struct ranking *ranking, const struct gw_account *account,
+                        struct member *members, size_t *count)
+{
+    const struct gw_account *items = ranking->sched->accounts->items;
+    for (size_t i = 0; i < account->payers.count; i++)
+        members[(*count)++] = (struct member){
+            .payer = account->payers.items[i],
+            .for_share = gw_account_usage(ranking->sched, account->payers.items[i])};
+    for (size_t i = 0; i < account->children.count; i++) {
+        const struct gw_account *child = account->children.items[i];
+        members[(*count)++] = (struct member){.account = child,
+                                              .for_share = ranking->usage[child - items] /
+                                                           (double)child->config->shares};
+    }
+}
+
+/* Gives the next ranks to the users among the members, and to those below the accounts among them.
+ */
+static void rank(struct ranking *ranking, struct member *members, size_t count)
+{
+    qsort(members, count, sizeof *members, by_share);
+    for (size_t first = 0, end; first < count; first = end) {
+        size_t below = 0, users = 0;
+        for (end = first; end < count && members[end].for_share <= members[first].for_share;
+             end++) {
+            const struct gw_account *account = members[end].account;
+            below += account ? account->payers.count + account->children.count : 0;
+            if (account)
+                continue;
+            ranking->changed |= members[end].payer->rank != ranking->next;
+            gw_account_rank(members[end].payer, ranking->next);
+            users++;
+        }
+        ranking->next += users > 0;
+        if (below == 0)
+            continue;
+        struct member *merged = malloc(below * sizeof *merged);
+        size_t merged_count = 0;
+        GW_MUST_PTR(merged);
+        for (size_t i = first; i < end; i++)
+            if (members[i].account)
+                add_members(ranking, members[i].account, merged, &merged_count);
+        rank(ranking, merged, merged_count);
+        free(merged);
+    }
+}
+
+/* Returns true if the order of the users has changed. */
+static bool rank_all(struct gw_sched *sched)
+{
+    const struct gw_accounts *accounts = sched->accounts;
+    struct ranking ranking = {.sched = sched};
+    ranking.usage = calloc(accounts->policy.account_count + 1, sizeof *ranking.usage);
+    GW_MUST_PTR(ranking.usage);
+    const struct gw_account *root = gw_account_root(accounts);
+    (void)usage_of(&ranking, root);
+    struct member top = {.account = root};
+    rank(&ranking, &top, 1);
+    free(ranking.usage);
+    gw_account_ranked(sched);
+    return ranking.changed;
+}
+
+/* Returns true if the quota of a queue has changed. */
+static bool review_quotas(struct gw_sched *sched)
+{
+    bool changed = false;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_resource_class *shape = sched->shapes.items[i];
+        for (size_t k = 0; shape && k < shape->heap.count; k++)
+            changed |= gw_sched_queue_review_quota(shape->heap.items[k]);
+        for (size_t k = 0; shape && k < shape->parked.count; k++)
+            (void)gw_sched_queue_review_quota(shape->parked.items[k]);
+    }
+    gw_account_quotas_reviewed(sched);
+    return changed;
+}
+
+void gw_sched_policy_review(struct gw_sched *sched)
+{
+    const struct gw_accounts *accounts = sched->accounts;
+    if (!accounts)
+        return;
+    bool changed = false;
+    if (accounts->stale || sched->now_ns - accounts->ranked_ns >= GW_POLICY_RANK_NS)
+        changed = rank_all(sched);
+    if (accounts->uses_changed)
+        changed |= review_quotas(sched);
+    if (changed)
+        gw_sched_queues_reorder(sched);
+}
+
+uint64_t gw_sched_policy_deadline_ns(const struct gw_sched *sched)
+{
+    return sched->accounts && sched->accounts->stale ? sched->now_ns : UINT64_MAX;
+}
+
+int gw_sched_policy_set(struct gw_sched *sched, const struct gw_cluster_policy *policy,
+                        struct gw_error *error)
+{
+    int rc = policy ? gw_account_config_check(policy, error) : 0;
+    if (rc == 0) {
+        gw_accounts_set(sched, policy);
+        (void)review_quotas(sched);
+        gw_sched_queues_reorder(sched);
+    }
+    return rc;
+}
