@@ -2,6 +2,7 @@
 #include "scheduler/core/send/accounting.h"
 
 #include "graph/wire/codec.h"
+#include "scheduler/core/model/account.h"
 #include "scheduler/core/model/accounting_row.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/send.h"
@@ -35,14 +36,17 @@ void gw_sched_accounting_ended(struct gw_sched *sched, const struct gw_job *job)
     if (!sched->options.accounting || job->calls_of || gw_sched_job_is_value(job))
         return;
     char user[GW_USER_NAME_MAX];
+    const struct gw_account *account = job->payer ? job->payer->account : NULL;
+    const struct gw_submit_queue *queue = job->submit_queue;
     struct gw_accounting_row *row = gw_arena_alloc(&sched->step.effects->arena, sizeof *row);
     GW_MUST_PTR(row);
     *row = (struct gw_accounting_row){
         .job = job->id,
         .parent = job->parent,
         .user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user)),
-        .account = "",
-        .queue = "",
+        .account =
+            account && account->config ? gw_sched_send_text(sched, account->config->name) : "",
+        .queue = queue ? gw_sched_send_text(sched, queue->config->name) : "",
         .name = gw_sched_send_text(sched, job->name ? job->name : ""),
         .state = state_of(job),
         .tasks = gw_sched_rows_in_all(job),
