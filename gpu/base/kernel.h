@@ -95,6 +95,7 @@ struct gw_kernel {
 void gw_kernel_run(const struct gw_kernel *kernel);
 
 struct gw_vector;
+struct gw_channels;
 
 /* Kernels on a device: what libgangway-cuda.so offers. A stream is a cudaStream_t. */
 struct gw_kernel_device {
@@ -107,6 +108,7 @@ struct gw_kernel_device {
     /* Enqueue a kernel on the stream. */
     int (*run)(void *stream, const struct gw_kernel *kernel, struct gw_error *error);
     int (*vector)(void *stream, const struct gw_vector *vector, struct gw_error *error);
+    int (*channels)(void *stream, const struct gw_channels *channels, struct gw_error *error);
     /* Returns true if work on the stream goes into a CUDA graph and does not run now. */
     bool (*is_capturing)(void *stream);
 };

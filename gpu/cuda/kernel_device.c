@@ -47,6 +47,12 @@ static int device_vector(void *stream, const struct gw_vector *vector, struct gw
                  error);
 }
 
+static int device_channels(void *stream, const struct gw_channels *channels, struct gw_error *error)
+{
+    return check((cudaError_t)gw_channels_device_launch(channels, stream), "cannot start a kernel",
+                 error);
+}
+
 static bool device_is_capturing(void *stream)
 {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -59,4 +65,5 @@ const struct gw_kernel_device gw_kernel_device_cuda = {.alloc = device_alloc,
                                                        .copy = device_copy,
                                                        .run = device_run,
                                                        .vector = device_vector,
+                                                       .channels = device_channels,
                                                        .is_capturing = device_is_capturing};

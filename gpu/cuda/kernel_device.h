@@ -2,6 +2,7 @@
 #ifndef GW_GPU_CUDA_KERNEL_DEVICE_H
 #define GW_GPU_CUDA_KERNEL_DEVICE_H
 
+#include "gpu/base/channels.h"
 #include "gpu/base/kernel.h"
 #include "gpu/base/vector.h"
 
@@ -18,11 +19,16 @@ extern "C"
     int
     gw_kernel_device_launch(const struct gw_kernel *kernel, void *stream);
 
-/* gw_vector_device_launch does the same; it is in vector_launch.cu and fake_vector.c. */
+/* These do the same; they are in vector_launch.cu, channels_launch.cu and their fakes. */
 #ifdef __cplusplus
 extern "C"
 #endif
     int
     gw_vector_device_launch(const struct gw_vector *vector, void *stream);
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    gw_channels_device_launch(const struct gw_channels *channels, void *stream);
 
 #endif

@@ -2,23 +2,8 @@
  * turn, so that a block reads memory in one piece. Sums are added in a fixed order: the result is
  * the same in every run. */
 #include "gpu/base/kernel_body.inc"
+#include "gpu/cuda/block_sum.cuh"
 #include "gpu/cuda/kernel_device.h"
-
-#include <cuda_runtime.h>
-
-/* Returns the sum over all threads of the block to thread 0. */
-static __device__ double block_sum(double value)
-{
-    __shared__ double sums[GW_KERNEL_THREADS];
-    sums[threadIdx.x] = value;
-    for (unsigned half = GW_KERNEL_THREADS / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half)
-            sums[threadIdx.x] += sums[threadIdx.x + half];
-    }
-    __syncthreads();
-    return sums[0];
-}
 
 static __global__ void pieces(const struct gw_kernel kernel)
 {

@@ -80,6 +80,7 @@
 #include <gangway/step_report.h>
 #include <gangway/stream.h>
 #include <gangway/sweep.h>
+#include <gangway/sync_batch_norm.h>
 #include <gangway/task.h>
 #include <gangway/tunnel.h>
 #include <gangway/value.h>
