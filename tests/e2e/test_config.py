@@ -25,6 +25,30 @@ BAD = (
     ("scheduler = {\n history 1; };", "FILE:2: syntax error"),
     ('/* a\n */ @include "x"', "FILE:2: a configuration file cannot include others"),
     ("# \0", "FILE: not a configuration file"),
+    ("accounts = { };", "FILE:1: accounts must be a list of groups"),
+    ('accounts = ( "a" );', "FILE:1: accounts must be a list of groups"),
+    ("accounts = (\n { nam = \"a\"; } );", "FILE:2: unknown option nam, did you mean name?; valid "
+     "are name, parent, shares, users, "),
+    ("accounts = (\n { name = \"a\"; users = \"ada\"; },\n { name = \"b\"; users = [1]; } );",
+     "FILE:3: users must be a list of texts"),
+    ("accounts = (\n { name = \"a\"; gpus = -1; } );", "FILE:2: gpus -1: the minimum is 0"),
+    ("accounts = (\n { name = \"a\"; },\n { name = \"b\"; shares = 0; } );",
+     "FILE:3: account b: shares is 0"),
+    ("accounts = (\n { name = \"a\"; parent = \"b\"; },\n"
+     " { name = \"b\"; parent = \"a\"; } );",
+     "FILE:2: account a is above itself"),
+    ("accounts = (\n { name = \"a\"; },\n { name = \"a\"; } );",
+     "FILE:3: account a exists twice"),
+    ("accounts = (\n { name = \"a\"; users = [\"ada\"]; },\n"
+     " { name = \"b\"; users = [\"ada\"]; } );",
+     "FILE:3: user ada is in account a and in account b"),
+    ("policy = { gpu-weight = -1; };", "FILE:1: gpu-weight -1: not a number from 0 to 1e9"),
+    ("policy = { default-queue = \"x\"; };\naccounts = ( { name = \"a\"; } );",
+     "FILE:1: policy: the default queue"),
+    ("queues = (\n { name = \"q\"; } );", "FILE: the policy has no account"),
+    ("accounts = ( { name = \"a\"; } );\n"
+     "queues = (\n { name = \"q\"; accounts = [\"b\"]; } );",
+     "FILE:3: queue q: its account"),
 )
 
 

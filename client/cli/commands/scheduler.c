@@ -5,6 +5,7 @@
 #include "scheduler/net/daemon.h"
 
 #include "client/cli/hosts/daemon_options.h"
+#include "client/cli/hosts/policy_file.h"
 #include "client/cli/hosts/scheduler_options.h"
 #include "client/deploy/address.h"
 #include "client/deploy/argv.h"
@@ -64,6 +65,17 @@ static bool is_started(int argc, char **argv)
     return false;
 }
 
+/* Checks the policy in the configuration file, if one was read. */
+static int check_policy(struct gw_error *error)
+{
+    struct gw_policy_file *policy;
+    struct gw_config_file *file = gw_options_file();
+    int rc = file ? gw_policy_file_read(file, &policy, error) : 0;
+    if (file && rc == 0)
+        gw_policy_file_free(policy);
+    return rc;
+}
+
 /* Reads the command line and the configuration file, and checks the values. Returns the exit code,
  * with *runs false if the scheduler does not start. */
 static int read(struct typed *typed, int argc, char **argv, bool *runs)
@@ -104,6 +116,10 @@ static int read(struct typed *typed, int argc, char **argv, bool *runs)
         .not_in_file = not_in_file,
     };
     *runs = gw_options_parse(&options, argc, argv, &first, &exit_code);
+    if (*runs && check_policy(&error) < 0) {
+        *runs = false;
+        return gw_options_refuse("scheduler", &error);
+    }
     if (*runs && (gw_cli_check_folder("--state", typed->scheduler.state, &error) < 0 ||
                   gw_cli_check_folder("--dir", typed->dir, &error) < 0 ||
                   gw_daemon_options_read(&typed->daemon, &error) < 0)) {

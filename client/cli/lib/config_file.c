@@ -27,7 +27,13 @@ struct gw_config_file {
 #define WHOLE_NUMBER "a whole number"
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-static const char *const groups[] = {"scheduler", "worker", NULL};
+/* What the file may have, and the lists among them. */
+static const char *const groups[] = {"scheduler", "worker", "policy", "accounts", "queues", NULL};
+
+static bool is_list(const char *name)
+{
+    return strcmp(name, "accounts") == 0 || strcmp(name, "queues") == 0;
+}
 
 /* Writes "PATH:LINE". */
 static void place_of(const struct gw_config_file *file, const config_setting_t *setting,
@@ -79,8 +85,14 @@ static int check_groups(const struct gw_config_file *file, struct gw_error *erro
                           nearest);
         if (!groups[at])
             return refuse(file, setting, error,
-                          "unknown group %.64s: the groups are scheduler and worker", name);
-        if (!config_setting_is_group(setting))
+                          "unknown group %.64s: there are scheduler, worker, policy, accounts and "
+                          "queues",
+                          name);
+        if (is_list(name) && !config_setting_is_list(setting))
+            return refuse(file, setting, error,
+                          "%s must be a list of groups: %s = ( { name = \"NAME\"; }, ... );", name,
+                          name);
+        if (!is_list(name) && !config_setting_is_group(setting))
             return refuse(file, setting, error, "%s must be a group: %s = { OPTION = VALUE; };",
                           name, name);
     }
@@ -212,6 +224,10 @@ static const char *expected(enum gw_option_kind kind)
         return "a text in \"quotes\"";
     case GW_OPTION_FRACTION:
         return "a number from 0 to 1, or \"none\"";
+    case GW_OPTION_WEIGHT:
+        return "a number";
+    case GW_OPTION_TEXTS:
+        return "a list of texts: [ \"a\", \"b\" ]";
     case GW_OPTION_DURATION:
     case GW_OPTION_DELAY:
     case GW_OPTION_TIMEOUT:
@@ -248,7 +264,8 @@ static const char *text_of_number(struct gw_config_file *file, const config_sett
 static const char *text_of(struct gw_config_file *file, const config_setting_t *setting,
                            enum gw_option_kind kind)
 {
-    const bool is_text = kind == GW_OPTION_TEXT || kind == GW_OPTION_LIST;
+    const bool is_text =
+        kind == GW_OPTION_TEXT || kind == GW_OPTION_LIST || kind == GW_OPTION_TEXTS;
     const char *text;
     switch (config_setting_type(setting)) {
     case CONFIG_TYPE_BOOL:
@@ -257,9 +274,11 @@ static const char *text_of(struct gw_config_file *file, const config_setting_t *
         text = config_setting_get_string(setting);
         if (strcmp(expected(kind), WHOLE_NUMBER) == 0 && !gw_units_is_none(text))
             return NULL;
-        return kind == GW_OPTION_FLAG ? NULL : text;
+        return kind == GW_OPTION_FLAG || kind == GW_OPTION_WEIGHT ? NULL : text;
     case CONFIG_TYPE_FLOAT:
-        return kind == GW_OPTION_FRACTION ? text_of_number(file, setting) : NULL;
+        return kind == GW_OPTION_FRACTION || kind == GW_OPTION_WEIGHT
+                   ? text_of_number(file, setting)
+                   : NULL;
     case CONFIG_TYPE_INT:
     case CONFIG_TYPE_INT64:
         return is_text || kind == GW_OPTION_FLAG ? NULL : text_of_number(file, setting);
@@ -276,42 +295,114 @@ bool gw_config_file_is_flag_only(const char *option, const char *const *not_in_f
     return strcmp(option, "config") == 0;
 }
 
-static int apply(struct gw_config_file *file, const struct gw_config_group *group,
-                 const config_setting_t *setting, struct gw_error *error)
+static int store(const struct gw_config_file *file, const struct gw_option *row,
+                 const config_setting_t *setting, const char *text, struct gw_error *error)
 {
-    const char *name = config_setting_name(setting), *text;
-    const struct gw_option *row = group->rows;
     struct gw_error why;
-    while (row->name && strcmp(row->name, name) != 0)
-        row++;
-    if (!row->name) {
-        const char *nearest = gw_nearest_word(name, next_row, (void *)(uintptr_t)group->rows);
-        return refuse(file, setting, error,
-                      "unknown option %.64s%s%s%s; `gangway %s --help` "
-                      "shows the options",
-                      name, nearest ? ", did you mean " : "", nearest ? nearest : "",
-                      nearest ? "?" : "", group->name);
-    }
-    if (gw_config_file_is_flag_only(name, group->not_in_file))
-        return refuse(file, setting, error, "%s is for the command line only: --%s", name, name);
-    if (!(text = text_of(file, setting, row->kind)))
-        return refuse(file, setting, error, "%s must be %s", name, expected(row->kind));
-    if (group->typed[row - group->rows] ||
-        (row->kind == GW_OPTION_FLAG && strcmp(text, "false") == 0))
-        return 0;
     if (gw_option_value_store(row, text, &why) < 0)
         return refuse(file, setting, error, "%s", why.text + strlen("--"));
     return 0;
 }
 
-int gw_config_file_apply(struct gw_config_file *file, const struct gw_config_group *group,
-                         struct gw_error *error)
+/* Stores each text of an array or a list. */
+static int store_texts(const struct gw_config_file *file, const struct gw_option *row,
+                       const config_setting_t *setting, struct gw_error *error)
 {
-    const config_setting_t *found = config_lookup(&file->config, group->name);
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < config_setting_length(setting); i++) {
+        const char *text = config_setting_get_string_elem(setting, i);
+        rc = text ? store(file, row, setting, text, error)
+                  : refuse(file, setting, error, "%s must be %s", row->name, expected(row->kind));
+    }
+    return rc;
+}
+
+/* Refuses an unknown key, with what is valid. */
+static int refuse_unknown(const struct gw_config_file *file, const struct gw_config_group *group,
+                          const config_setting_t *setting, struct gw_error *error)
+{
+    const char *name = config_setting_name(setting);
+    const char *nearest = gw_nearest_word(name, next_row, (void *)(uintptr_t)group->rows);
+    char valid[512];
+    size_t used = 0;
+    if (group->typed)
+        (void)snprintf(valid, sizeof valid, "`gangway %s --help` shows the options", group->name);
+    for (const struct gw_option *row = group->rows; !group->typed && row->name; row++)
+        used += (size_t)snprintf(valid + used, sizeof valid - used, "%s%s",
+                                 used ? ", " : "valid are ", row->name);
+    return refuse(file, setting, error, "unknown option %.64s%s%s%s; %s", name,
+                  nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "",
+                  valid);
+}
+
+static int apply(struct gw_config_file *file, const struct gw_config_group *group,
+                 const config_setting_t *setting, struct gw_error *error)
+{
+    const char *name = config_setting_name(setting), *text;
+    const struct gw_option *row = group->rows;
+    while (row->name && strcmp(row->name, name) != 0)
+        row++;
+    if (!row->name)
+        return refuse_unknown(file, group, setting, error);
+    if (gw_config_file_is_flag_only(name, group->not_in_file))
+        return refuse(file, setting, error, "%s is for the command line only: --%s", name, name);
+    if (row->kind == GW_OPTION_TEXTS &&
+        (config_setting_is_array(setting) || config_setting_is_list(setting)))
+        return store_texts(file, row, setting, error);
+    if (!(text = text_of(file, setting, row->kind)))
+        return refuse(file, setting, error, "%s must be %s", name, expected(row->kind));
+    if ((group->typed && group->typed[row - group->rows]) ||
+        (row->kind == GW_OPTION_FLAG && strcmp(text, "false") == 0))
+        return 0;
+    return store(file, row, setting, text, error);
+}
+
+static int apply_all(struct gw_config_file *file, const struct gw_config_group *group,
+                     const config_setting_t *found, struct gw_error *error)
+{
     int rc = 0;
     for (int i = 0; found && rc == 0 && i < config_setting_length(found); i++)
         rc = apply(file, group, config_setting_get_elem(found, (unsigned)i), error);
     return rc;
+}
+
+uint32_t gw_config_file_count(const struct gw_config_file *file, const char *list)
+{
+    const config_setting_t *found = config_lookup(&file->config, list);
+    return found ? (uint32_t)config_setting_length(found) : 0;
+}
+
+int gw_config_file_apply_item(struct gw_config_file *file, const struct gw_config_group *group,
+                              uint32_t i, struct gw_error *error)
+{
+    const config_setting_t *item =
+        config_setting_get_elem(config_lookup(&file->config, group->name), i);
+    if (!config_setting_is_group(item))
+        return refuse(file, item, error, "%s must be a list of groups", group->name);
+    return apply_all(file, group, item, error);
+}
+
+bool gw_config_file_has(const struct gw_config_file *file, const char *group)
+{
+    return config_lookup(&file->config, group) != NULL;
+}
+
+void gw_config_file_where(const struct gw_config_file *file, const char *group, uint32_t i,
+                          char where[static PATH_MAX + 32])
+{
+    const config_setting_t *found = config_lookup(&file->config, group);
+    if (found && config_setting_is_list(found))
+        found = config_setting_get_elem(found, i);
+    if (found)
+        place_of(file, found, where);
+    else
+        (void)snprintf(where, PATH_MAX + 32, "%s", file->path);
+}
+
+int gw_config_file_apply(struct gw_config_file *file, const struct gw_config_group *group,
+                         struct gw_error *error)
+{
+    return apply_all(file, group, config_lookup(&file->config, group->name), error);
 }
 
 const char *gw_config_file_find(struct gw_config_file *file, const char *group, const char *option,

@@ -3,6 +3,9 @@
  *
  *     scheduler = { listen = "10.0.0.1:7117"; history = 20000; };
  *     worker = { connect = "10.0.0.1:7117"; slots = 8; };
+ *     policy = { default-account = "guests"; };
+ *     accounts = ( { name = "guests"; shares = 1; } );
+ *     queues = ( { name = "night"; priority = -10; } );
  *
  * There is no other list of keys than the tables of options. */
 #ifndef GW_CLI_CONFIG_FILE_H
@@ -11,6 +14,7 @@
 #include <gangway/error.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define GW_CONFIG_FILE_PATH "/etc/gangway/gangway.conf"
 
@@ -37,6 +41,20 @@ void gw_config_file_close(struct gw_config_file *file);
  */
 int gw_config_file_apply(struct gw_config_file *file, const struct gw_config_group *group,
                          struct gw_error *error);
+
+/* gw_config_file_count returns the number of groups in a list, for example "accounts".
+ * gw_config_file_apply_item does the same as gw_config_file_apply for one of them. Its group needs
+ * no `typed`. */
+uint32_t gw_config_file_count(const struct gw_config_file *file, const char *list);
+int gw_config_file_apply_item(struct gw_config_file *file, const struct gw_config_group *group,
+                              uint32_t i, struct gw_error *error);
+
+/* gw_config_file_has returns true if the file has this group or list. */
+bool gw_config_file_has(const struct gw_config_file *file, const char *group);
+
+/* gw_config_file_where writes "PATH:LINE" of a group, or of a group in a list. */
+void gw_config_file_where(const struct gw_config_file *file, const char *group, uint32_t i,
+                          char where[static PATH_MAX + 32]);
 
 /* gw_config_file_find returns the value of an option as a text, and writes "PATH:LINE". It returns
  * NULL if the file does not have the option. The text is borrowed until the next call. */

@@ -10,6 +10,7 @@ enum gw_option_kind {
     GW_OPTION_FLAG,     /* bool */
     GW_OPTION_TEXT,     /* const char *, borrowed from argv */
     GW_OPTION_FRACTION, /* const char *, borrowed: a number from 0 to 1, or `none` */
+    GW_OPTION_WEIGHT,   /* double, from 0 to 1e9 */
     GW_OPTION_LIST,     /* const char *: a list of names with commas; may be given only once */
     GW_OPTION_TEXTS,    /* struct gw_option_texts; may be given several times */
     GW_OPTION_U32,      /* uint32_t */

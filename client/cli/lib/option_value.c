@@ -114,6 +114,17 @@ static int store_fraction(const struct gw_option *option, const char *text, stru
     return 0;
 }
 
+static int store_weight(const struct gw_option *option, const char *text, struct gw_error *error)
+{
+    char *end;
+    const double weight = strtod(text, &end);
+    if (end == text || *end || !(weight >= 0 && weight <= 1e9))
+        return gw_error_set(error, GW_EINVAL, "--%s %s: not a number from 0 to 1e9", option->name,
+                            text);
+    *(double *)option->into = weight;
+    return 0;
+}
+
 int gw_option_value_store(const struct gw_option *option, const char *text, struct gw_error *error)
 {
     long long number;
@@ -122,6 +133,8 @@ int gw_option_value_store(const struct gw_option *option, const char *text, stru
     case GW_OPTION_FLAG:
         *(bool *)option->into = true;
         return 0;
+    case GW_OPTION_WEIGHT:
+        return store_weight(option, text, error);
     case GW_OPTION_FRACTION:
         return store_fraction(option, text, error);
     case GW_OPTION_TEXT:

@@ -466,6 +466,11 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
            (!options->group || read_file(&flat, exit_code));
 }
 
+struct gw_config_file *gw_options_file(void)
+{
+    return last.file;
+}
+
 int gw_options_refuse(const char *command, const struct gw_error *error)
 {
     char name[WORD_MAX + 1] = "", where[PATH_MAX + 32];

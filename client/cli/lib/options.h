@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct gw_config_file;
 struct gw_error;
 struct gw_synonym;
 struct gw_value;
@@ -53,6 +54,10 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
  * found. The error's text begins with "--NAME". If the value is from the configuration file, its
  * file and line are printed, too. Returns the exit code. */
 int gw_options_refuse(const char *command, const struct gw_error *error);
+
+/* gw_options_file returns the configuration file that the last gw_options_parse has read, or NULL.
+ * It stays open until the next gw_options_parse. */
+struct gw_config_file *gw_options_file(void);
 
 /* gw_options_values appends a dict for each option of the last gw_options_parse to the list `rows`:
  * `group`, `option`, `value` (nil if neither the command line nor
