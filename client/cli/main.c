@@ -7,6 +7,7 @@
 #include "client/cli/lib/units.h"
 #include "worker/companion/companion.h"
 #include "worker/net/worker.h"
+#include "worker/store/files_agent.h"
 #include "worker/supervisor/supervisor.h"
 
 #include <string.h>
@@ -57,6 +58,7 @@ static const struct gw_cli_command commands[] = {
     {"help", "show this help, or the help of a command", help},
     {"supervisor", NULL, gw_supervisor_main},
     {"companion", NULL, gw_companion_main},
+    {"files", NULL, gw_files_agent_main},
     {NULL, NULL, NULL},
 };
 

@@ -1,6 +1,8 @@
 /* Creates and removes private folders. */
 #include "graph/base/dir.h"
 
+#include "graph/base/files.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -20,6 +22,10 @@ int gw_dir_make(const char *path, struct gw_error *error)
 {
     char part[PATH_MAX];
     size_t length = strlen(path);
+    if (gw_files_are_remote(path))
+        return gw_files_make(path) == 0
+                   ? 0
+                   : gw_error_set(error, GW_EIO, "cannot make %s: %s", path, strerror(errno));
     if (length == 0 || length >= sizeof part)
         return gw_error_set(error, GW_EINVAL,
                             "\"%.64s\" cannot be the path of a folder: a path has 1 to %d bytes",
@@ -61,6 +67,10 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
 
 int gw_dir_remove(const char *path, struct gw_error *error)
 {
+    if (gw_files_are_remote(path))
+        return gw_files_remove(path) == 0
+                   ? 0
+                   : gw_error_set(error, GW_EIO, "cannot remove %s: %s", path, strerror(errno));
     if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
         return gw_error_set(error, GW_EIO, "cannot remove %s: %s", path, strerror(errno));
     return 0;

@@ -2,6 +2,7 @@
 #include "graph/wire/output_times.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/files.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +18,8 @@ static int open_times(const char *path, int flags)
 {
     char of[PATH_MAX];
     const int n = snprintf(of, sizeof of, "%s" GW_OUTPUT_TIMES, path);
-    return n < (int)sizeof of ? open(of, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600) : -1;
+    return n < (int)sizeof of ? gw_files_open(of, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)
+                              : -1;
 }
 
 static bool put(int fd, uint32_t at, const struct gw_output_time *entry)

@@ -120,9 +120,10 @@ struct gw_event {
     uint64_t seed;
     uint32_t role; /* enum gw_role */
     uint32_t uid;
-    uint32_t owner;      /* OPEN of a worker: uid of the user as whom its tasks run */
-    const char *user;    /* OPEN of a client: name of its user; NULL: unknown */
-    uint32_t rank;       /* OPEN of role task: its rank in attempt `number` */
+    uint32_t owner;   /* OPEN of a worker: uid of the user as whom its tasks run */
+    const char *user; /* OPEN of a client: name of its user; NULL: unknown. PROGRAM: folder of the
+                         separate user for whom it was wanted; NULL or "": none */
+    uint32_t rank;    /* OPEN of role task: its rank in attempt `number` */
     const char *address; /* OPEN of a worker: the host that it connected from; "": this host */
     bool admin; /* OPEN of a client: may act on the jobs of all users and shut down the cluster */
     int32_t code;
@@ -149,7 +150,8 @@ enum gw_effect_type {
     GW_EFFECT_CLOSE,      /* close a peer after all messages to it were sent */
     GW_EFFECT_DROP_TOKEN, /* close the descriptor of tokens[0] */
     GW_EFFECT_COMMIT,     /* write fact `number` with its bytes to disk; answered by COMMITTED */
-    GW_EFFECT_PROGRAM,    /* worker: make program `hash` startable; answered by EVENT_PROGRAM */
+    GW_EFFECT_PROGRAM,    /* worker: make the program with the hash in `bytes` startable, for the
+                             separate user whose folder follows it; answered by EVENT_PROGRAM */
     GW_EFFECT_EXIT,       /* end this process: all work is finished */
     GW_EFFECT_CONNECT,    /* worker: open a link to worker `number` at address `bytes` */
     GW_EFFECT_LEASE,   /* worker: make a segment for the `count` ranks of attempt `number` on this

@@ -13,13 +13,13 @@ import unix_users
 
 LAUNCHER = os.path.join(os.path.abspath(e2e.BUILD), "bin", "gangway-launcher")
 SOCKET = "/run/gangway/launcher.sock"
-REQUEST = struct.Struct("=I36s")
+REQUEST = struct.Struct("=II36s")
 REPLY = struct.Struct("=iI256s")
 OURS = 901
 
 
-def packet(user, version=1):
-    return REQUEST.pack(version, user.encode())
+def packet(user, version=1, kind=0):
+    return REQUEST.pack(version, kind, user.encode())
 
 
 class Launcher(e2e.Case):
@@ -94,7 +94,7 @@ class Launcher(e2e.Case):
             with open(f"/proc/{pid}/environ", encoding="ascii") as f:
                 self.assertEqual(set(f.read().strip("\0").split("\0")), {
                     f"HOME=/home/{name}", f"USER={name}", f"LOGNAME={name}", "SHELL=/bin/sh",
-                    "PATH=/usr/local/bin:/usr/bin:/bin"})
+                    "PATH=/usr/local/bin:/usr/bin:/bin", "GANGWAY_SEPARATE=1"})
             for fd in (0, 1, 2):
                 self.assertEqual(os.readlink(f"/proc/{pid}/fd/{fd}"), "/dev/null")
             ours.close()  # the worker ends
@@ -152,6 +152,7 @@ class Launcher(e2e.Case):
                      "x" * 36):
             self.refused("no valid name", packet(name))
         self.refused("version", packet("alice", version=2))
+        self.refused("unknown kind", packet("alice", kind=2))
         for data in (b"", b"x", packet("alice")[:-1], packet("alice") + b"x", b"x" * 3000):
             self.refused("a request has", data)
 

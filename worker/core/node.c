@@ -120,13 +120,7 @@ static void free_tables(struct gw_node_core *core)
         free(neighbour->address);
         free(neighbour);
     }
-    for (size_t i = 0; i < core->programs.count; i++) {
-        struct gw_program *program = core->programs.items[i];
-        free(program->hash);
-        free(program->path);
-        free(program->text);
-        free(program);
-    }
+    gw_job_free_programs(core);
 }
 
 void gw_node_core_free(struct gw_node_core *core)
@@ -145,7 +139,6 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_array_deinit(&core->bound);
     gw_array_deinit(&core->ended_actors);
     gw_array_deinit(&core->pools);
-    gw_array_deinit(&core->programs);
     gw_array_deinit(&core->processes);
     gw_array_deinit(&core->fetches);
     gw_map_deinit(&core->jobs);

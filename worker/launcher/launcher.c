@@ -116,6 +116,7 @@ static int receive(int connection, struct gw_launch_request *request, int *fd,
 static int launch(const struct gw_launch_request *request, int fd, struct gw_launch_reply *reply,
                   struct gw_error *error)
 {
+    static const char *const commands[GW_LAUNCH_KINDS] = {"supervisor", "files"};
     static struct gw_account account;
     char *list = NULL, name[GW_UNIX_NAME_MAX + 1];
     int rc = gw_allow_list_read(LIST_FOLDER, LIST_NAME, &list, error);
@@ -129,13 +130,13 @@ static int launch(const struct gw_launch_request *request, int fd, struct gw_lau
     if (rc == 0)
         rc = gw_start_folder(USERS_FOLDER, &account, error);
     if (rc == 0)
-        rc = gw_start(program, &account, fd, error);
+        rc = gw_start(program, commands[request->kind], &account, fd, error);
     if (rc < 0)
         return rc;
     reply->uid = account.uid;
     (void)snprintf(reply->dir, sizeof reply->dir, "%s/%.*s", USERS_FOLDER, GW_UNIX_NAME_MAX, name);
-    say("started a supervisor of user %s as Unix user %s (%u)", request->user, name,
-        (unsigned)account.uid);
+    say("started `gangway %s` of user %s as Unix user %s (%u)", commands[request->kind],
+        request->user, name, (unsigned)account.uid);
     return 0;
 }
 

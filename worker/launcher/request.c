@@ -32,6 +32,8 @@ int gw_launch_request_read(const void *packet, size_t bytes, struct gw_launch_re
                             "the launcher has version %d of its protocol, the worker version %u: "
                             "install one version of Gangway",
                             GW_LAUNCHER_VERSION, read.version);
+    if (read.kind >= GW_LAUNCH_KINDS)
+        return gw_error_set(error, GW_EPROTO, "the request wants a process of an unknown kind");
     if (!memchr(read.user, '\0', sizeof read.user) || !is_name(read.user))
         return gw_error_set(error, GW_EPROTO, "the request has no valid name of a user");
     *request = read;

@@ -14,8 +14,10 @@
 
 enum { GW_LAUNCHER_VERSION = 1, GW_LAUNCHER_NAME_MAX = 32 };
 
+enum gw_launch_kind { GW_LAUNCH_SUPERVISOR, GW_LAUNCH_FILES, GW_LAUNCH_KINDS };
+
 struct gw_launch_request {
-    uint32_t version;
+    uint32_t version, kind;              /* kind: enum gw_launch_kind */
     char user[GW_LAUNCHER_NAME_MAX + 4]; /* name of a Gangway user, padded with NULs */
 };
 

@@ -120,13 +120,15 @@ static void set_limits(void)
     (void)setrlimit(RLIMIT_NPROC, &processes);
 }
 
-static void run(const char *program, const struct gw_account *account, int fd)
+static void run(const char *program, const char *command, const struct gw_account *account, int fd)
 {
     char home[GW_ACCOUNT_TEXT_MAX + 8], user[GW_ACCOUNT_TEXT_MAX + 8],
         logname[GW_ACCOUNT_TEXT_MAX + 8], shell[GW_ACCOUNT_TEXT_MAX + 8];
     char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-    char *env[] = {home, user, logname, shell, path, NULL};
-    char name[] = "gangway", command[] = "supervisor", *argv[] = {name, command, NULL};
+    char separate[] = "GANGWAY_SEPARATE=1",
+         *env[] = {home, user, logname, shell, path, separate, NULL};
+    char name[] = "gangway", word[16], *argv[] = {name, word, NULL};
+    (void)snprintf(word, sizeof word, "%s", command);
     (void)snprintf(home, sizeof home, "HOME=%s", account->home);
     (void)snprintf(user, sizeof user, "USER=%s", account->name);
     (void)snprintf(logname, sizeof logname, "LOGNAME=%s", account->name);
@@ -144,11 +146,12 @@ static void run(const char *program, const struct gw_account *account, int fd)
 /* -- In the parent -------------------------------------------------------------------------------
  */
 
-int gw_start(const char *program, const struct gw_account *account, int fd, struct gw_error *error)
+int gw_start(const char *program, const char *command, const struct gw_account *account, int fd,
+             struct gw_error *error)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        run(program, account, fd);
+        run(program, command, account, fd);
         _exit(127);
     }
     return pid < 0 ? gw_error_set(error, GW_EIO, "fork: %s", strerror(errno)) : 0;

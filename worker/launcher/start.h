@@ -15,9 +15,10 @@ int gw_start_folder(const char *parent, const struct gw_account *account, struct
  * its folder. */
 int gw_start_check(const char *program, struct gw_error *error);
 
-/* gw_start starts `program` with the argument "supervisor" as the user, with fd as descriptor 3 and
+/* gw_start starts `program` with the argument `command` as the user, with fd as descriptor 3 and
  * no other descriptors but /dev/null. It returns when the process exists, not when the program
  * runs: if it cannot run, the other end of fd is closed. Returns GW_EIO if it fails. */
-int gw_start(const char *program, const struct gw_account *account, int fd, struct gw_error *error);
+int gw_start(const char *program, const char *command, const struct gw_account *account, int fd,
+             struct gw_error *error);
 
 #endif

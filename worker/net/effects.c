@@ -17,6 +17,7 @@
 #include "worker/net/tasks/look.h"
 #include "worker/net/tasks/runners.h"
 #include "worker/net/tasks/survey.h"
+#include "worker/net/tasks/users.h"
 #include "worker/store/logfile.h"
 
 #include <gangway/comm.h>
@@ -59,6 +60,19 @@ static void send_failures(struct gw_host_link *link, const struct gw_effect *eff
     gw_host_send(link, &message, NULL, 0);
 }
 
+/* Returns the supervisor that has the process of a message. */
+static struct gw_host_link *route(const struct gw_host *host, const struct gw_message *message)
+{
+    switch (message->type) {
+    case GW_MESSAGE_reap:
+        return gw_users_supervisor(host, message->reap.process);
+    case GW_MESSAGE_signal:
+        return gw_users_supervisor(host, message->signal.process);
+    default:
+        return host->supervisor;
+    }
+}
+
 static void effect_send(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);
@@ -69,6 +83,8 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
         gw_runners_spawn(host, effect);
         return;
     }
+    if (link == host->supervisor && !(link = route(host, &effect->message)))
+        return; /* the supervisor of the user is gone */
     assert(effect->token_count <= GW_FRAME_FDS_MAX);
     for (uint32_t i = 0; i < effect->token_count; i++)
         fds[i] = gw_tokens_fd(&host->tokens, effect->tokens[i]);
@@ -155,7 +171,16 @@ static void effect_leases(struct gw_host *host, const struct gw_effect *effect)
 
 static void effect_checkpoints(struct gw_host *host, const struct gw_effect *effect)
 {
-    if (effect->type == GW_EFFECT_CHECKPOINT_TRANSFER)
+    /* Checkpoints of separate users stay on their host */
+    if (host->options.separate_users && effect->type == GW_EFFECT_CHECKPOINT_TRANSFER)
+        gw_step_later(host, &(struct gw_event){.type = GW_EVENT_CHECKPOINT_TRANSFERRED,
+                                               .number = effect->number,
+                                               .code = GW_ENOENT,
+                                               .text = "a worker with separate users does not "
+                                                       "transfer checkpoints"});
+    else if (host->options.separate_users)
+        return;
+    else if (effect->type == GW_EFFECT_CHECKPOINT_TRANSFER)
         gw_transfer_start(host->transfers, effect);
     else
         gw_watch_execute(host->watches, effect);
@@ -257,6 +282,31 @@ static void effect_folder(struct gw_host *host, const struct gw_effect *effect)
         gw_cache_unfold(host->cache, effect->number);
 }
 
+/* Fetches a program, or the files of a task. */
+static void effect_cache(struct gw_host *host, const struct gw_effect *effect)
+{
+    const struct gw_bin key = effect->bytes;
+    const bool program = effect->type == GW_EFFECT_PROGRAM;
+    const size_t rest = key.size > GW_HASH_BYTES ? key.size - GW_HASH_BYTES : 0;
+    const char *folder = rest ? (const char *)key.data + GW_HASH_BYTES : "";
+    struct gw_error error;
+    char user[PATH_MAX];
+    if (gw_users_refused(host, folder, rest, &error) == 0) {
+        if (program)
+            gw_cache_want(host->cache, key);
+        else
+            gw_cache_fold(host->cache, effect->number, key);
+        return;
+    }
+    (void)snprintf(user, sizeof user, "%.*s", (int)rest, folder);
+    gw_step_later(host, &(struct gw_event){.type = program ? GW_EVENT_PROGRAM : GW_EVENT_FOLDER,
+                                           .number = effect->number,
+                                           .hash = {key.data, GW_HASH_BYTES},
+                                           .user = user,
+                                           .code = GW_EPERM,
+                                           .text = error.text});
+}
+
 /* Carries out effects that may send messages to the scheduler. They come last, since the core has
  * already numbered its own messages. */
 static void execute_last(struct gw_host *host)
@@ -264,10 +314,8 @@ static void execute_last(struct gw_host *host)
     struct gw_effect *effect;
     bool ended = false;
     GW_ARRAY_EACH (&host->effects.list, effect) {
-        if (effect->type == GW_EFFECT_PROGRAM)
-            gw_cache_want(host->cache, effect->bytes);
-        else if (effect->type == GW_EFFECT_FOLDER)
-            gw_cache_fold(host->cache, effect->number, effect->bytes);
+        if (effect->type == GW_EFFECT_PROGRAM || effect->type == GW_EFFECT_FOLDER)
+            effect_cache(host, effect);
         else if (effect->type == GW_EFFECT_SEND)
             ended |= effect->message.type == GW_MESSAGE_finished ||
                      effect->message.type == GW_MESSAGE_failures ||

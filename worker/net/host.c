@@ -30,6 +30,7 @@
 #include "worker/net/tasks/survey.h"
 #include "worker/net/tasks/task_socket.h"
 #include "worker/net/tasks/tunnels.h"
+#include "worker/net/tasks/users.h"
 #include "worker/store/spillfile.h"
 
 #include <assert.h>
@@ -81,13 +82,17 @@ static void host_on_step(struct gw_host *host)
 /* -- Callbacks of the parts ----------------------------------------------------------------------
  */
 
-static void cache_on_ready(struct gw_bin hash, int code, const char *text, void *arg)
+static void cache_on_ready(const uint8_t *hash, const char *folder, int code, const char *text,
+                           void *arg)
 {
     struct gw_host *host = arg;
     if (code < 0)
         gw_log_warn("cannot get the program of a task from the scheduler: %s", text);
-    gw_step_later(host, &(struct gw_event){
-                            .type = GW_EVENT_PROGRAM, .hash = hash, .code = code, .text = text});
+    gw_step_later(host, &(struct gw_event){.type = GW_EVENT_PROGRAM,
+                                           .hash = {hash, GW_HASH_BYTES},
+                                           .user = folder,
+                                           .code = code,
+                                           .text = text});
 }
 
 static void cache_on_folder(uint64_t number, int code, const char *text, void *arg)
@@ -271,7 +276,7 @@ static void new_core(struct gw_host *host)
         .binary_dir = *host->binary_dir ? host->binary_dir : NULL,
         .resources = host->options.resources,
         .retained_bytes_max = host->options.retained_bytes_max,
-        .all_users = host->options.trust_users,
+        .all_users = host->options.trust_users || host->options.separate_users,
         .uid = geteuid(),
         .far = host->options.connect != NULL,
         .orphan_ns = host->options.orphan_ms ? host->options.orphan_ms * GW_NS_PER_MS : 1,
@@ -348,6 +353,8 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     };
     if (rc == 0)
         rc = gw_cache_open(loop, &cache, &host->cache, error);
+    if (rc == 0)
+        rc = gw_users_check(host, error);
     if (rc == 0)
         rc = gw_peers_listen(host, error);
     if (rc < 0) {
@@ -441,12 +448,14 @@ void gw_host_free(struct gw_host *host)
     gw_map_deinit(&host->links);
     gw_map_deinit(&host->runners);
     gw_map_deinit(&host->held);
+    gw_users_free(host);
     gw_report_sockets_free(host);
     gw_metric_readers_deinit(host);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);
     for (size_t i = host->pending_done; i < host->pending.count; i++) {
         free(host->pending.items[i]->text);
+        free(host->pending.items[i]->user);
         free(host->pending.items[i]);
     }
     gw_array_deinit(&host->pending);

@@ -23,6 +23,7 @@
 #include "worker/net/tasks/runners.h"
 #include "worker/net/tasks/task_socket.h"
 #include "worker/net/tasks/tunnels.h"
+#include "worker/net/tasks/users.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -184,6 +185,22 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
     on_alone(host);
 }
 
+/* Ends the processes of a user whose supervisor has ended. */
+static void on_user_gone(struct gw_host *host, const struct gw_host_link *link)
+{
+    struct gw_message owed, filled;
+    while (gw_users_on_gone(host, link, &owed)) {
+        if (!host->supervisor)
+            continue;
+        const struct gw_message *message = gw_host_on_supervisor_message(host, &owed, &filled);
+        (void)gw_step_message(host->supervisor, message, NULL, 0);
+        if (owed.type == GW_MESSAGE_reaped)
+            gw_runners_tidy(host, owed.reaped.process);
+        else if (owed.type == GW_MESSAGE_spawned)
+            gw_runners_tidy(host, owed.spawned.process);
+    }
+}
+
 void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error)
 {
     struct gw_host *host = link->host;
@@ -201,6 +218,8 @@ void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error)
         gw_transfer_on_gone(link);
     if (link->role == GW_ROLE_RUNNER)
         gw_host_on_runner_closed(host, link->process);
+    if (link->role == GW_ROLE_SUPERVISOR && link != host->supervisor && !host->exiting)
+        on_user_gone(host, link);
     if (link == host->supervisor)
         host->supervisor = NULL;
     if (!host->exiting && link->told_core) {
@@ -316,6 +335,9 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     case GW_MESSAGE_welcome:
         gw_keyring_on_welcome(&host->keyring, &message->welcome);
         gw_orphaned_files_on_welcome(host, message->welcome.cluster);
+        if (strspn(message->welcome.cluster, "0123456789abcdef") ==
+            strlen(message->welcome.cluster))
+            (void)snprintf(host->cluster, sizeof host->cluster, "%s", message->welcome.cluster);
         return false;
     case GW_MESSAGE_orphaned_files:
         gw_orphaned_files_on_unknown(host, &message->orphaned_files);
@@ -349,6 +371,40 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     return true;
 }
 
+/* Replaces the name of a user by the user's folder on this host. */
+static const struct gw_message *with_folder(struct gw_host *host, const struct gw_message *message,
+                                            struct gw_message *named)
+{
+    if (message->type != GW_MESSAGE_spec && message->type != GW_MESSAGE_log_read)
+        return message;
+    *named = *message;
+    if (message->type == GW_MESSAGE_spec)
+        named->spec.user = gw_users_folder_named(host, message->spec.user);
+    else
+        named->log_read.user = gw_users_folder_named(host, message->log_read.user);
+    return named;
+}
+
+static void close_all(const int *fds, uint8_t fd_count)
+{
+    for (uint8_t i = 0; i < fd_count; i++)
+        close(fds[i]);
+}
+
+/* Checks a message of the supervisor of a user. Returns the connection of the worker's own
+ * supervisor, for which the message counts, or NULL. */
+static struct gw_host_link *from_user(struct gw_host_link *link, const struct gw_message *message,
+                                      const int *fds, uint8_t fd_count)
+{
+    if (!fd_count && gw_users_on_message(link->host, link, message))
+        return link->host->supervisor;
+    close_all(fds, fd_count);
+    gw_log_warn("the supervisor of a user reports what it may not report, so its connection is "
+                "closed");
+    gw_link_close(link->link);
+    return NULL;
+}
+
 void gw_peers_on_message(struct gw_link *handle, const struct gw_message *message, const int *fds,
                          uint8_t fd_count, void *arg)
 {
@@ -357,33 +413,35 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
     (void)handle;
     gw_shut_down_heed(host);
     if (host->exiting || !link->role) {
-        for (uint8_t i = 0; i < fd_count; i++)
-            close(fds[i]);
+        close_all(fds, fd_count);
         if (!host->exiting)
             on_peer_hello(link, message);
         return;
     }
     if (link == host->reconnect.second) {
-        for (uint8_t i = 0; i < fd_count; i++)
-            close(fds[i]);
+        close_all(fds, fd_count);
         gw_host_reconnect_on_second(host, message);
         return;
     }
     int seen = link == host->scheduler ? gw_host_reconnect_on_message(host, message) : 0;
     if (seen < 0) {
-        for (uint8_t i = 0; i < fd_count; i++)
-            close(fds[i]);
+        close_all(fds, fd_count);
         if (seen == GW_EEXIST)
             return;
         gw_log_warn("the scheduler acknowledged messages that were never sent");
         gw_link_close(link->link);
         return;
     }
+    struct gw_message named;
+    if (link == host->scheduler)
+        message = with_folder(host, message, &named);
     if (link == host->scheduler && from_scheduler(host, message, fds, fd_count))
         return;
+    if (link->role == GW_ROLE_SUPERVISOR && link != host->supervisor &&
+        !(link = from_user(link, message, fds, fd_count)))
+        return;
     if (link->role == GW_ROLE_PEER && gw_transfer_on_message(link, message)) {
-        for (uint8_t i = 0; i < fd_count; i++)
-            close(fds[i]);
+        close_all(fds, fd_count);
         return;
     }
     struct gw_message filled;

@@ -69,7 +69,8 @@ static int usage(void)
         "the scheduler by; "
         "0: not at all), --resources NAME=AMOUNT,..., "
         "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
-        "(instead of this machine's token), --trust-users, --ready-fd FD and --alive FILE; "
+        "(instead of this machine's token), --trust-users, --separate-users, --ready-fd FD and "
+        "--alive FILE; "
         "`gangway up` "
         "starts it with what it needs\n",
         SLOTS_MAX);
@@ -97,17 +98,29 @@ static int check_texts(const struct gw_host_options *options)
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},        {"slots", required_argument, NULL, 's'},
-    {"of", required_argument, NULL, 'o'},         {"name", required_argument, NULL, 'n'},
-    {"peers", required_argument, NULL, 'e'},      {"resources", required_argument, NULL, 'R'},
-    {"private", no_argument, NULL, 'p'},          {"parent", required_argument, NULL, 'P'},
-    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
-    {"file-cache", required_argument, NULL, 'f'}, {"checkpoint-max", required_argument, NULL, 'C'},
-    {"log-max", required_argument, NULL, 'g'},    {"connect", required_argument, NULL, 'c'},
-    {"token-fd", required_argument, NULL, 't'},   {"ready-fd", required_argument, NULL, 'r'},
-    {"keep-files", required_argument, NULL, 'k'}, {"orphan-timeout", required_argument, NULL, 'O'},
-    {"alive", required_argument, NULL, 'A'},      {"part", required_argument, NULL, 'a'},
-    {"trust-users", no_argument, NULL, 'U'},      {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},
+    {"slots", required_argument, NULL, 's'},
+    {"of", required_argument, NULL, 'o'},
+    {"name", required_argument, NULL, 'n'},
+    {"peers", required_argument, NULL, 'e'},
+    {"resources", required_argument, NULL, 'R'},
+    {"private", no_argument, NULL, 'p'},
+    {"parent", required_argument, NULL, 'P'},
+    {"memory", required_argument, NULL, 'm'},
+    {"spill-dir", required_argument, NULL, 'S'},
+    {"file-cache", required_argument, NULL, 'f'},
+    {"checkpoint-max", required_argument, NULL, 'C'},
+    {"log-max", required_argument, NULL, 'g'},
+    {"connect", required_argument, NULL, 'c'},
+    {"token-fd", required_argument, NULL, 't'},
+    {"ready-fd", required_argument, NULL, 'r'},
+    {"keep-files", required_argument, NULL, 'k'},
+    {"orphan-timeout", required_argument, NULL, 'O'},
+    {"alive", required_argument, NULL, 'A'},
+    {"part", required_argument, NULL, 'a'},
+    {"trust-users", no_argument, NULL, 'U'},
+    {"separate-users", no_argument, NULL, 'T'},
+    {NULL, 0, NULL, 0},
 };
 
 static unsigned long cores(void)
@@ -170,9 +183,12 @@ static bool parse_given(struct daemon *daemon, int option)
         daemon->parent = (pid_t)strtol(optarg, NULL, 10);
     else if (option == 'A')
         daemon->alive = optarg;
+    else if (option == 'T')
+        daemon->options.separate_users = true;
     else if (option == 'U')
         daemon->options.trust_users = true;
-    return option == 't' || option == 'U' || option == 'r' || option == 'P' || option == 'A';
+    return option == 't' || option == 'T' || option == 'U' || option == 'r' || option == 'P' ||
+           option == 'A';
 }
 
 static int parse(struct daemon *daemon, int argc, char **argv)

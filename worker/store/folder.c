@@ -5,6 +5,7 @@
 #include "worker/store/folder.h"
 
 #include "graph/base/dir.h"
+#include "graph/base/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +40,7 @@ static int make_parents(const char *folder, const char *name, struct gw_error *e
             return gw_error_set(error, GW_EINVAL,
                                 "%s: the path, or a path below it, is longer than %d bytes", name,
                                 PATH_MAX - 1);
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        if (gw_files_mkdir(path, 0700) < 0 && errno != EEXIST)
             return gw_error_set(error, code_of_errno(), "cannot make %s: %s", path,
                                 strerror(errno));
     }
@@ -72,6 +73,12 @@ static int copy(int from, int to)
     return 0;
 }
 
+/* Only its owner may change the mode of a file. */
+static int set_mode(int fd, const char *path, mode_t mode)
+{
+    return gw_files_are_remote(path) ? gw_files_chmod(path, mode) : fchmod(fd, mode);
+}
+
 /* Creates a symbolic link. The file's content is its target. */
 static int lay_link(const char *path, int from, const char *name, struct gw_error *error)
 {
@@ -79,7 +86,7 @@ static int lay_link(const char *path, int from, const char *name, struct gw_erro
     const ssize_t got = read(from, target, sizeof target - 1);
     if (got > 0) {
         target[got] = '\0';
-        if (symlink(target, path) == 0)
+        if (gw_files_symlink(target, path) == 0)
             return 0;
     }
     return gw_error_set(error, got < 0 ? GW_EIO : code_of_errno(), "cannot make the link %s: %s",
@@ -108,8 +115,8 @@ static int lay_file(const char *folder, const struct gw_blobs *blobs,
         rc = lay_link(path, from, file->name, error);
         goto out;
     }
-    to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (to < 0 || copy(from, to) < 0 || fchmod(to, file->mode & 0777) < 0)
+    to = gw_files_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (to < 0 || copy(from, to) < 0 || set_mode(to, path, file->mode & 0777) < 0)
         rc = gw_error_set(error, code_of_errno(), "cannot write %s: %s", file->name,
                           strerror(errno));
 out:
@@ -124,7 +131,7 @@ out:
 int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
                   const struct gw_manifest *manifest, struct gw_error *error)
 {
-    if (mkdir(path, 0700) < 0)
+    if (gw_files_mkdir(path, 0700) < 0)
         return gw_error_set(error, GW_EIO, "cannot make %s: %s", path, strerror(errno));
     int rc = 0;
     for (uint32_t i = 0; i < manifest->count && rc == 0; i++)
@@ -152,7 +159,7 @@ void gw_folder_count(const char *path, uint64_t *bytes, uint64_t *free_bytes)
 
 void gw_folder_sweep(const char *dir)
 {
-    DIR *listing = opendir(dir);
+    DIR *listing = gw_files_opendir(dir);
     char path[PATH_MAX];
     for (const struct dirent *entry; listing && (entry = readdir(listing));) {
         char *end;

@@ -6,6 +6,7 @@
 #include "worker/store/log_segments.h"
 
 #include "graph/base/array.h"
+#include "graph/base/files.h"
 #include "graph/base/map.h"
 #include "graph/base/must.h"
 #include "graph/base/strmap.h"
@@ -63,7 +64,7 @@ void gw_log_segments_free(struct gw_log_segments *segments)
 static int open_regular(const char *path, uint64_t *bytes)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = gw_files_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd >= 0 && (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))) {
         close(fd);
         return -1;
@@ -140,7 +141,7 @@ static void look(struct gw_log_segments *segments, const char *folder)
             return;
         memcpy(segments->folder, folder, strlen(folder) + 1);
     }
-    DIR *files = opendir(folder);
+    DIR *files = gw_files_opendir(folder);
     for (const struct dirent *entry; files && (entry = readdir(files));)
         if (strncmp(entry->d_name, GW_LOG_SEGMENT_PREFIX, strlen(GW_LOG_SEGMENT_PREFIX)) == 0)
             read_on(segments, place_of(segments, entry->d_name));

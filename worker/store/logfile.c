@@ -3,6 +3,7 @@
 #include "worker/store/logfile.h"
 
 #include "graph/base/dir.h"
+#include "graph/base/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -53,7 +54,7 @@ void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES])
     char data[TAIL_READ_BYTES];
     struct stat info;
     text[0] = '\0';
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = gw_files_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return;
     ssize_t got = -1;
@@ -110,7 +111,7 @@ int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *byt
                     struct gw_error *error)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = gw_files_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0 && errno == ENOENT) {
         *bytes = 0;
         *total = 0;
@@ -137,7 +138,7 @@ int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *byt
 void gw_logfile_next(const char *path, uint64_t offset, uint64_t *at, uint64_t *end)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = gw_files_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     *at = offset;
     *end = UINT64_MAX;
     if (fd < 0)
@@ -165,7 +166,7 @@ void gw_logfile_make_folder(const char *path)
     memcpy(folder, path, (size_t)(slash - path));
     folder[slash - path] = '\0';
     /* Several folders are missing, for example after a cleanup of /tmp */
-    if (mkdir(folder, 0700) < 0 && errno == ENOENT)
+    if (gw_files_mkdir(folder, 0700) < 0 && errno == ENOENT)
         (void)gw_dir_make(folder, NULL);
 }
 
@@ -199,7 +200,8 @@ int gw_logfile_append(const char *path, const char *lines, size_t bytes, struct 
 {
     struct stat info;
     char last = '\n';
-    int rc = 0, fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int rc = 0,
+        fd = gw_files_open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
         rc = fd < 0 && errno != ENOENT ? -1 : 0;
     else if ((info.st_size > 0 && read_at(fd, &last, 1, (uint64_t)info.st_size - 1) < 0) ||
@@ -215,7 +217,7 @@ int gw_logfile_append(const char *path, const char *lines, size_t bytes, struct 
 int gw_logfile_move(const char *from, uint64_t offset, const char *to, struct gw_error *error)
 {
     struct stat info;
-    int in = open(from, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int in = gw_files_open(from, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (in < 0 || fstat(in, &info) < 0 || info.st_size == 0 || (uint64_t)info.st_size == offset) {
         bool none = in >= 0 || errno == ENOENT;
         if (in >= 0)
@@ -225,7 +227,8 @@ int gw_logfile_move(const char *from, uint64_t offset, const char *to, struct gw
     if (offset > (uint64_t)info.st_size)
         offset = 0;
     gw_logfile_make_folder(to);
-    int rc = 0, out = open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int rc = 0,
+        out = gw_files_open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (out < 0 || copy(in, offset, out) < 0 || ftruncate(in, 0) < 0)
         rc = gw_error_set(error, GW_EIO, "cannot move output to %s: %s", to, strerror(errno));
     if (out >= 0)
@@ -237,7 +240,7 @@ int gw_logfile_move(const char *from, uint64_t offset, const char *to, struct gw
 uint64_t gw_logfile_latest(const char *folder, uint32_t index)
 {
     uint64_t latest = 0;
-    DIR *files = opendir(folder);
+    DIR *files = gw_files_opendir(folder);
     if (!files)
         return 0;
     for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {

@@ -4,6 +4,7 @@
 #include "worker/store/program.h"
 
 #include "graph/base/dir.h"
+#include "graph/base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,17 +33,42 @@ bool gw_program_find(const char *dir, const uint8_t hash[GW_HASH_BYTES], char pa
     folder_of(dir, hash, folder);
     if (!join(link, folder, "main"))
         return false;
-    ssize_t length = readlink(link, name, sizeof name - 1);
+    ssize_t length = gw_files_readlink(link, name, sizeof name - 1);
     if (length <= 0)
         return false;
     name[length] = '\0';
-    return join(path, folder, name) && access(path, X_OK) == 0;
+    return join(path, folder, name) && gw_files_access(path, X_OK) == 0;
+}
+
+/* Copies a file for a separate user, who must not reach the content store. */
+static int copy_file(const struct gw_program_build *build, uint32_t i, const char *to,
+                     struct gw_error *error)
+{
+    char chunk[64 * 1024];
+    uint64_t bytes;
+    ssize_t got = 0;
+    int from,
+        rc = gw_blobs_open(build->blobs, build->manifest->files[i].hash, &from, &bytes, error);
+    if (rc < 0)
+        return rc;
+    int fd = gw_files_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    bool well = fd >= 0 || errno == EEXIST;
+    while (fd >= 0 && well && (got = read(from, chunk, sizeof chunk)) > 0)
+        well = write(fd, chunk, (size_t)got) == got;
+    if (!well || got < 0)
+        rc = gw_error_set(error, GW_EIO, "cannot write %s: %s", to, strerror(errno));
+    close(from);
+    if (fd >= 0 && close(fd) < 0 && rc == 0)
+        rc = gw_error_set(error, GW_EIO, "cannot write %s: %s", to, strerror(errno));
+    return rc;
 }
 
 static int link_file(const struct gw_program_build *build, uint32_t i, const char *to,
                      struct gw_error *error)
 {
     char from[PATH_MAX];
+    if (gw_files_are_remote(to))
+        return copy_file(build, i, to, error);
     gw_blobs_path(build->blobs, build->manifest->files[i].hash, from);
     /* If two libraries have the same name, the first one counts */
     if (link(from, to) < 0 && errno != EEXIST)
@@ -61,7 +87,7 @@ static int fill(const struct gw_program_build *build, const char *folder, struct
         return gw_error_set(error, GW_EINVAL,
                             "%s: the path, or a path below it, is longer than %d bytes", folder,
                             PATH_MAX - 1);
-    if (mkdir(folder, 0700) < 0 || mkdir(lib, 0700) < 0)
+    if (gw_files_mkdir(folder, 0700) < 0 || gw_files_mkdir(lib, 0700) < 0)
         return gw_error_set(error, GW_EIO, "cannot make %s: %s", lib, strerror(errno));
     for (uint32_t i = 0; i < build->manifest->count; i++)
         if (strchr(build->manifest->files[i].name, '/'))
@@ -75,7 +101,7 @@ static int fill(const struct gw_program_build *build, const char *folder, struct
                  : gw_error_set(error, GW_EINVAL,
                                 "%s: the path, or a path below it, is longer than %d bytes", lib,
                                 PATH_MAX - 1);
-    if (rc == 0 && symlink(name, link_path) < 0)
+    if (rc == 0 && gw_files_symlink(name, link_path) < 0)
         rc = gw_error_set(error, GW_EIO, "cannot make %s: %s", link_path, strerror(errno));
     return rc;
 }
@@ -98,7 +124,7 @@ int gw_program_build(const struct gw_program_build *build, char path[PATH_MAX],
         rc = fill(build, fresh, error);
     if (rc == 0 && !gw_program_find(build->dir, build->hash, path))
         (void)gw_dir_remove(folder, NULL); /* a cleanup has removed a part of the folder */
-    if (rc == 0 && rename(fresh, folder) < 0 && errno != EEXIST && errno != ENOTEMPTY)
+    if (rc == 0 && gw_files_rename(fresh, folder) < 0 && errno != EEXIST && errno != ENOTEMPTY)
         rc = gw_error_set(error, GW_EIO, "cannot make %s: %s", folder, strerror(errno));
     (void)gw_dir_remove(fresh, NULL);
     if (rc == 0 && !gw_program_find(build->dir, build->hash, path))

@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern char **environ;
+
 enum { STACK_BYTES = 64 * 1024 };
 
 /* Sanitizers do not support code that runs on another stack in a process that shares this memory.
@@ -71,6 +73,23 @@ static int strings_init(struct strings *strings, struct gw_bin bin, struct gw_er
         memcpy(&strings->items[i], &text, sizeof text); /* the types of exec lack const */
     }
     return 0;
+}
+
+/* A supervisor of a separate user puts the user's own values into the environment of its tasks,
+ * which came from another machine. */
+static void set_own(char **items)
+{
+    static const char *const names[] = {"HOME=", "USER=", "LOGNAME="};
+    if (!getenv("GANGWAY_SEPARATE"))
+        return;
+    for (; *items; items++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            for (char **own = environ; strncmp(*items, names[i], strlen(names[i])) == 0 && *own;
+                 own++)
+                if (strncmp(*own, names[i], strlen(names[i])) == 0) {
+                    *items = *own;
+                    break;
+                }
 }
 
 static const char *find_path(char *const *env)
@@ -220,6 +239,8 @@ int gw_spawn(const struct gw_spawn_options *options, pid_t *pid, struct gw_error
     int rc = strings_init(&argv, options->message->argv, error);
     if (rc == 0)
         rc = strings_init(&env, options->message->env, error);
+    if (rc == 0)
+        set_own(env.items);
     if (rc == 0 && options->variable)
         memcpy(&env.items[gw_value_count(env.list)], &options->variable, sizeof options->variable);
     if (rc == 0 && !argv.items[0])

@@ -24,7 +24,7 @@ enum { SLOTS_MAX = 4096 };
 struct typed {
     const char *connect, *dir, *name;
     struct gw_daemon_options daemon;
-    bool background;
+    bool background, separate_users;
 };
 
 /* Returns the parent of the folders of workers. It should survive a reboot, so it is the user's
@@ -78,6 +78,8 @@ static int start(struct typed *typed)
     gw_argv_add_text(&argv, "--connect", typed->connect);
     gw_argv_add_text(&argv, "--name", typed->name);
     gw_daemon_options_add(&typed->daemon, &argv);
+    if (typed->separate_users)
+        gw_argv_add(&argv, "--separate-users");
     /* the cast is safe: getopt reorders the words and does not change them */
     char **words = (char **)(uintptr_t)argv.words;
     const struct gw_daemonize_options background = {typed->dir, typed->name, typed->daemon.slots};
@@ -129,6 +131,9 @@ static int read_options(struct typed *typed, int argc, char **argv,
          "network disk, in $XDG_RUNTIME_DIR/gangway;\n"
          "folders of other addresses are removed after 7\n"
          "days without a worker)"},
+        {"separate-users", 0, GW_OPTION_FLAG, &typed->separate_users, NULL,
+         "run the tasks of each user as a Unix user, by\n"
+         "gangway-launcher (docs/howto/separate-users.md)"},
         {"background", 0, GW_OPTION_FLAG, &typed->background, NULL,
          "run in the background: return when the scheduler\n"
          "has registered the worker; the token is the first\n"

@@ -265,7 +265,9 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     }
     struct gw_msg_log_read *read =
         &gw_sched_send(sched, worker->remote, GW_MESSAGE_log_read)->log_read;
+    char user[GW_USER_NAME_MAX];
     *read = pending->log;
+    read->user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user));
     read->request = pending->relay;
     read->attempt = attempt;
     if (job->specs.items[job->tasks.spec[pending->index]].message.ranks == 0)

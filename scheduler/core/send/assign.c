@@ -89,7 +89,9 @@ static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t numbe
     gw_sched_worker_told_spec(job, number, worker);
     struct gw_msg_spec *message = &gw_sched_send(sched, worker->remote, GW_MESSAGE_spec)->spec;
     *message = spec->message;
+    char user[GW_USER_NAME_MAX];
     message->uid = job->uid;
+    message->user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user));
 }
 
 void gw_sched_assign_neighbour(struct gw_sched *sched, struct gw_worker *worker,

@@ -28,13 +28,14 @@ static void stderr_path(const struct gw_node_core *core, const struct gw_attempt
                         char path[GW_NODE_PATH_MAX])
 {
     struct gw_node_place place;
+    char dir[GW_NODE_PATH_MAX];
     gw_attempt_place(run, &place);
     if (run->actor) /* calls of an actor print to the actor's files */
         place = run->actor->place;
     /* The runner failed to start, so its output is still in the process's capture file */
     if (run->end.capture)
-        gw_node_capture_path(core->options.log_dir, core->incarnation, run->end.capture, "err",
-                             path);
+        gw_node_capture_path(gw_node_output_path_dir(core->options.log_dir, place.user, dir),
+                             core->incarnation, run->end.capture, "err", path);
     else
         gw_node_output_path(core->options.log_dir, &place, "err", path);
 }

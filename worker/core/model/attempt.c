@@ -112,6 +112,7 @@ void gw_attempt_place(const struct gw_attempt *run, struct gw_node_place *place)
         .index = run->index,
         .rank = run->rank,
         .kind = run->spec->message.kind,
+        .user = run->spec->message.user,
     };
 }
 

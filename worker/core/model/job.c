@@ -96,6 +96,19 @@ static size_t text_bytes(const char *text)
     return strlen(text ? text : "") + 1;
 }
 
+/* Returns the core's own copy of a user's folder, which lives as long as the core. */
+static const char *user_of(struct gw_node_core *core, const char *user)
+{
+    if (!user || !*user)
+        return "";
+    for (size_t i = 0; i < core->users.count; i++)
+        if (strcmp(core->users.items[i], user) == 0)
+            return core->users.items[i];
+    char *copy = gw_core_strdup(user);
+    GW_MUST(gw_array_push(&core->users, copy));
+    return copy;
+}
+
 static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw_msg_spec *message)
 {
     struct gw_node_spec *spec = gw_core_alloc(sizeof *spec);
@@ -120,6 +133,7 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.workers = move_text(&at, message->workers);
     spec->message.annotations = move_text(&at, message->annotations);
     spec->message.metrics = move_text(&at, message->metrics);
+    spec->message.user = user_of(core, message->user);
     spec->message.actor_name = spec->message.job_key = spec->message.account = spec->message.queue =
         ""; /* no code of the worker reads these */
     spec->slots = message->slots == GW_NONE ? 0 : message->slots ? message->slots : 1;
@@ -142,14 +156,15 @@ static bool same_spec(const struct gw_msg_spec *a, const struct gw_msg_spec *b)
            a->until_step == b->until_step && same_bin(a->files, b->files) &&
            same_bin(a->program, b->program) && same_bin(a->argv, b->argv) &&
            same_bin(a->env, b->env) && strcmp(a->function, b->function ? b->function : "") == 0 &&
-           strcmp(a->cwd, b->cwd ? b->cwd : "") == 0;
+           strcmp(a->cwd, b->cwd ? b->cwd : "") == 0 &&
+           strcmp(a->user, b->user ? b->user : "") == 0;
 }
 
 static void ask_for(struct gw_node_core *core, struct gw_program *program)
 {
     program->code = GW_EAGAIN;
     gw_core_effect(core, GW_EFFECT_PROGRAM)->bytes =
-        (struct gw_bin){program->hash, program->hash_size};
+        (struct gw_bin){program->hash, program->hash_size + (uint32_t)strlen(program->user)};
 }
 
 bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, uint32_t agains)
@@ -164,24 +179,31 @@ bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, 
     return true;
 }
 
-/* Returns the program with this hash. Asks the driver for the program if it is new or if the last
- * request failed. */
-static struct gw_program *want_program(struct gw_node_core *core, struct gw_bin hash)
+static bool is_program(const struct gw_program *program, struct gw_bin hash, const char *user)
+{
+    return same_bin((struct gw_bin){program->hash, program->hash_size}, hash) &&
+           strcmp(program->user, user ? user : "") == 0;
+}
+
+/* Returns the program with this hash for a user. Asks the driver for the program if it is new or if
+ * the last request failed. */
+static struct gw_program *want_program(struct gw_node_core *core, struct gw_bin hash,
+                                       const char *user)
 {
     struct gw_program *program = NULL;
-    for (size_t i = 0; i < core->programs.count && !program; i++) {
-        struct gw_program *known = core->programs.items[i];
-        if (same_bin((struct gw_bin){known->hash, known->hash_size}, hash))
-            program = known;
-    }
+    for (size_t i = 0; i < core->programs.count && !program; i++)
+        if (is_program(core->programs.items[i], hash, user))
+            program = core->programs.items[i];
     if (program && (program->code == 0 || program->code == GW_EAGAIN))
         return program;
     if (!program) {
         program = gw_core_alloc(sizeof *program);
-        program->hash = gw_core_alloc(hash.size);
+        program->hash = gw_core_alloc(hash.size + text_bytes(user));
         program->hash_size = hash.size;
         if (hash.size)
             memcpy(program->hash, hash.data, hash.size);
+        strcpy((char *)program->hash + hash.size, user ? user : "");
+        program->user = (const char *)program->hash + hash.size;
         GW_MUST(gw_array_push(&core->programs, program));
     }
     ask_for(core, program);
@@ -200,14 +222,14 @@ struct gw_node_spec *gw_job_on_spec(struct gw_node_core *core, const struct gw_m
     if (*place && same_spec(&(*place)->message,
                             message)) { /* the scheduler sends its specs again after a reconnect */
         if (message->kind == GW_SPEC_FUNCTION)
-            (*place)->program = want_program(core, message->program);
+            (*place)->program = want_program(core, message->program, message->user);
         return NULL;
     }
     if (*place)
         gw_spec_unref(*place);
     *place = copy_spec(core, message);
     if (message->kind == GW_SPEC_FUNCTION)
-        (*place)->program = want_program(core, message->program);
+        (*place)->program = want_program(core, message->program, message->user);
     return *place;
 }
 
@@ -225,11 +247,26 @@ void gw_spec_unref(struct gw_node_spec *spec)
     free(spec);
 }
 
+void gw_job_free_programs(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->programs.count; i++) {
+        struct gw_program *program = core->programs.items[i];
+        free(program->hash);
+        free(program->path);
+        free(program->text);
+        free(program);
+    }
+    for (size_t i = 0; i < core->users.count; i++)
+        free(core->users.items[i]);
+    gw_array_deinit(&core->users);
+    gw_array_deinit(&core->programs);
+}
+
 void gw_program_on_event(struct gw_node_core *core, const struct gw_event *event)
 {
     for (size_t i = 0; i < core->programs.count; i++) {
         struct gw_program *program = core->programs.items[i];
-        if (!same_bin((struct gw_bin){program->hash, program->hash_size}, event->hash))
+        if (!is_program(program, event->hash, event->user))
             continue;
         program->code = event->code;
         free(program->path);

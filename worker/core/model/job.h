@@ -20,6 +20,9 @@ void gw_job_forget_specs(struct gw_node_core *core, struct gw_node_job *job);
  * was already asked for again. */
 bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, uint32_t agains);
 
+/* gw_job_free_programs frees all programs, and the folders of users. */
+void gw_job_free_programs(struct gw_node_core *core);
+
 struct gw_node_spec *gw_job_spec(struct gw_node_core *core, uint64_t job, uint32_t number);
 void gw_spec_unref(struct gw_node_spec *spec);
 void gw_program_on_event(struct gw_node_core *core, const struct gw_event *event);

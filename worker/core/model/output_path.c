@@ -6,9 +6,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+const char *gw_node_output_path_dir(const char *log_dir, const char *user,
+                                    char dir[GW_NODE_PATH_MAX])
+{
+    if (!user || !*user)
+        return log_dir;
+    snprintf(dir, GW_NODE_PATH_MAX, "%s/logs", user);
+    return dir;
+}
+
 void gw_node_output_path(const char *log_dir, const struct gw_node_place *place,
                          const char *extension, char path[static GW_NODE_PATH_MAX])
 {
+    char dir[GW_NODE_PATH_MAX];
+    log_dir = gw_node_output_path_dir(log_dir, place->user, dir);
     if (place->rank == GW_RANK_NONE)
         snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64 "/%" PRIu32 ".%" PRIu64 ".%s", log_dir,
                  place->job, place->index, place->attempt, extension);

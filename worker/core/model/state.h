@@ -94,8 +94,9 @@ struct gw_node_link {
 };
 
 struct gw_program {
-    uint8_t *hash;
+    uint8_t *hash; /* followed by the folder of the separate user, and a NUL */
     uint32_t hash_size;
+    const char *user; /* that folder; "": none */
     /* The file was missing, so the program was requested again since a runner last started */
     bool again;
     uint32_t agains; /* how often it was requested again */
@@ -515,6 +516,7 @@ struct gw_node_core {
     struct gw_map metric_reports; /* attempt -> struct gw_metric_reports *, see metric_reports.h */
     struct gw_map throttled;      /* attempt -> progress stored while the scheduler is slow */
     bool scheduler_slow;
+    GW_ARRAY(char *) users; /* folders of separate users, owned; never removed */
     GW_ARRAY(struct gw_program *) programs;
     GW_ARRAY(struct gw_runner_pool *) pools;
     GW_ARRAY(struct gw_process *) processes;

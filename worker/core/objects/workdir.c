@@ -12,6 +12,19 @@
 #include "worker/core/objects/workdir_retention.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Returns a hash followed by the folder of a separate user. */
+static struct gw_bin with_user(struct gw_node_core *core, struct gw_bin hash, const char *user)
+{
+    const size_t length = strlen(user);
+    if (!length)
+        return hash;
+    uint8_t *key = gw_core_scratch(core, hash.size + length);
+    memcpy(key, hash.data, hash.size);
+    memcpy(key + hash.size, user, length);
+    return (struct gw_bin){key, hash.size + (uint32_t)length};
+}
 
 void gw_workdir_want(struct gw_node_core *core, struct gw_attempt *run)
 {
@@ -21,6 +34,7 @@ void gw_workdir_want(struct gw_node_core *core, struct gw_attempt *run)
     run->wants_folder = true;
     run->missing++;
     GW_MUST(gw_map_put(&core->folders, run->serial, (uintptr_t)run));
+    files = with_user(core, files, run->spec->message.user);
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_FOLDER);
     effect->number = run->serial;
     effect->bytes = files;

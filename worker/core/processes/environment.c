@@ -6,6 +6,7 @@
 
 #include "graph/wire/frame.h"
 #include "worker/core/model/core.h"
+#include "worker/core/model/output_path.h"
 #include "worker/core/processes/rank_port.h"
 #include "worker/core/processes/template.h"
 
@@ -136,8 +137,10 @@ static void append_gpus(const struct gw_node_core *core, const uint32_t *gpus, u
 const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_attempt *run)
 {
     char *path = gw_core_scratch(core, GW_NODE_PATH_MAX);
-    snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64 "/%" PRIu32, core->options.checkpoint_dir,
-             run->job, run->index);
+    const char *user = run->spec->message.user;
+    snprintf(path, GW_NODE_PATH_MAX, "%s%s/%" PRIu64 "/%" PRIu32,
+             *user ? user : core->options.checkpoint_dir, *user ? "/checkpoints" : "", run->job,
+             run->index);
     return path;
 }
 
@@ -152,12 +155,17 @@ static void add_share(struct added *added, const struct gw_node_spec *spec, cons
 
 /* Processes of tasks find a private cluster by its address: it is not at the user's default path.
  */
-static void add_places(struct added *added)
+static void add_places(struct added *added, const char *user)
 {
+    char dir[GW_NODE_PATH_MAX];
+    const struct gw_node_options *options = &added->core->options;
     if (added->core->options.private_socket)
         add(added, "GANGWAY_ADDRESS=unix:%s", added->core->options.private_socket);
-    add(added, "GANGWAY_LOG_DIR=%s", added->core->options.log_dir);
-    add(added, "GANGWAY_CHECKPOINTS=%s", added->core->options.checkpoint_dir);
+    add(added, "GANGWAY_LOG_DIR=%s", gw_node_output_path_dir(options->log_dir, user, dir));
+    if (*user)
+        add(added, "GANGWAY_CHECKPOINTS=%s/checkpoints", user);
+    else
+        add(added, "GANGWAY_CHECKPOINTS=%s", options->checkpoint_dir);
     if (added->core->options.binary_dir)
         add(added, "GANGWAY_BINARY_DIR=%s", added->core->options.binary_dir);
 }
@@ -198,7 +206,7 @@ struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct g
     char ids[TEXT_MAX] = "";
     append_gpus(core, pool->gpus, pool->gpu_count, ids);
     add_threads(&added, pool->like->slots);
-    add_places(&added);
+    add_places(&added, pool->like->message.user);
     add(&added, "GANGWAY_RUNNER_FD=3");
     snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
     add(&added, "%s", gpus);
@@ -396,7 +404,7 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     add(&added, "GANGWAY_CHECKPOINT_DIR=%s", gw_environment_checkpoints(core, run));
     add(&added, "PYTHONUNBUFFERED=1");
     add_threads(&added, run->spec->slots);
-    add_places(&added);
+    add_places(&added, run->spec->message.user);
     add_gpus(&added, run);
     add_share(&added, run->spec, run->gpus, run->gpu_count);
     if (run->gang)

@@ -23,7 +23,9 @@ static struct gw_msg_spawn spawn_of_runner(struct gw_node_core *core,
 {
     char *out = gw_core_scratch(core, GW_NODE_PATH_MAX);
     char *err = gw_core_scratch(core, GW_NODE_PATH_MAX);
-    const char *log_dir = core->options.log_dir;
+    char *dir = gw_core_scratch(core, GW_NODE_PATH_MAX);
+    const char *log_dir =
+        gw_node_output_path_dir(core->options.log_dir, pool->like->message.user, dir);
     gw_node_capture_path(log_dir, core->incarnation, process->id, "out", out);
     gw_node_capture_path(log_dir, core->incarnation, process->id, "err", err);
     return (struct gw_msg_spawn){

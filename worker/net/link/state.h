@@ -40,6 +40,7 @@ struct gw_serve;
 struct gw_survey;
 struct gw_sweep;
 struct gw_tunnels;
+struct gw_user;
 struct gw_watches;
 
 struct gw_host_options {
@@ -63,7 +64,8 @@ struct gw_host_options {
     int ready_fd;          /* gets a line at the first welcome and is then closed; 0: none */
     uint64_t orphan_ms;    /* time that tasks may run on without a scheduler; 0: none */
     bool private_cluster;
-    bool trust_users; /* tasks of all users run as the user of this process */
+    bool separate_users; /* tasks of each user run as a Unix user of their own, see users.h */
+    bool trust_users;    /* tasks of all users run as the user of this process */
     /* File that shows that this worker lives and if it has a scheduler. If set, the worker also
      * ends if it finds no scheduler for orphan_ms. 0: none */
     int alive_fd;
@@ -91,6 +93,7 @@ struct gw_host_link {
 /* A runner whose capture files must be removed after it is both reaped and closed. */
 struct gw_host_runner {
     bool reaped, closed;
+    char *user; /* folder of the separate user; "": none; owned */
     /* For a runner with an actor: shared page with the call that it began last */
     const uint64_t *began;
 };
@@ -99,7 +102,7 @@ struct gw_host_runner {
 struct gw_host_pending {
     struct gw_event event;
     struct gw_message message;
-    char *text;              /* copy of event.text; owned */
+    char *text, *user;       /* copies of event.text and event.user; owned */
     struct gw_stand *stands; /* copy of event.stands; owned */
     uint32_t *ports;         /* copy of event.ports; owned */
     uint64_t tokens[2];
@@ -164,6 +167,9 @@ struct gw_host {
     struct gw_map links;   /* peer id -> struct gw_host_link */
     struct gw_map runners; /* process -> struct gw_host_runner */
     struct gw_map held;    /* see held.h */
+    GW_ARRAY(struct gw_user *) users;
+    char cluster[65];             /* of the last welcome, hexadecimal; "": none */
+    struct gw_map user_processes; /* process -> index of its user and state, see users.c */
     struct gw_host_link *scheduler, *supervisor;
     GW_ARRAY(struct gw_host_pending *) pending;
     size_t pending_done;

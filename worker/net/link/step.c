@@ -35,6 +35,7 @@ static void drain(struct gw_host *host)
         struct gw_host_pending *pending = host->pending.items[host->pending_done++];
         (void)step_once(host, &pending->event);
         free(pending->text);
+        free(pending->user);
         free(pending->stands);
         free(pending->ports);
         free(pending);
@@ -67,6 +68,11 @@ void gw_step_later(struct gw_host *host, const struct gw_event *event)
         pending->text = strdup(event->text);
         GW_MUST_PTR(pending->text);
         pending->event.text = pending->text;
+    }
+    if (event->user) {
+        pending->user = strdup(event->user);
+        GW_MUST_PTR(pending->user);
+        pending->event.user = pending->user;
     }
     if (event->hash.size == GW_HASH_BYTES) {
         memcpy(pending->hash, event->hash.data, GW_HASH_BYTES);

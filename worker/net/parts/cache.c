@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 struct entry {
+    char *folder; /* of the separate user; "": of the worker */
     uint8_t hash[GW_HASH_BYTES];
     struct gw_arena arena;
     struct gw_manifest manifest; /* memory is in arena; count 0: not known yet */
@@ -51,7 +52,7 @@ struct gw_cache {
     uint64_t files_bytes_max;
     _Atomic uint64_t files_bytes; /* approximate total size */
     _Atomic uint32_t files_puts;
-    char dir[PATH_MAX], folders[PATH_MAX];
+    char dir[PATH_MAX], folders[PATH_MAX]; /* for programs and working folders of the worker */
     GW_ARRAY(struct entry *) entries;
     GW_ARRAY(struct place) places;
     uint32_t works; /* work in progress on threads */
@@ -64,6 +65,7 @@ struct work {
     uv_work_t work;
     struct gw_cache *cache;
     uint8_t hash[GW_HASH_BYTES];
+    struct entry *entry; /* of a program that is built */
     int fd;
     bool to_programs, to_files; /* the stores that need the blob */
     uint64_t number;
@@ -125,6 +127,7 @@ static void cache_free(struct gw_cache *cache)
 {
     for (size_t i = 0; i < cache->entries.count; i++) {
         gw_arena_deinit(&cache->entries.items[i]->arena);
+        free(cache->entries.items[i]->folder);
         free(cache->entries.items[i]);
     }
     gw_array_deinit(&cache->entries);
@@ -140,16 +143,45 @@ void gw_cache_close(struct gw_cache *cache)
         cache_free(cache);
 }
 
-static struct entry *entry_of(struct gw_cache *cache, const void *hash)
+/* Finds or makes the entry of a hash, which the folder of a separate user may follow. */
+static struct entry *entry_of(struct gw_cache *cache, struct gw_bin key)
 {
-    for (size_t i = 0; i < cache->entries.count; i++)
-        if (memcmp(cache->entries.items[i]->hash, hash, GW_HASH_BYTES) == 0)
-            return cache->entries.items[i];
+    const char *hash = key.data, *folder = hash + GW_HASH_BYTES;
+    const size_t length = key.size - GW_HASH_BYTES;
+    const struct entry *same = NULL;
+    for (size_t i = 0; i < cache->entries.count; i++) {
+        struct entry *known = cache->entries.items[i];
+        if (memcmp(known->hash, hash, GW_HASH_BYTES) != 0)
+            continue;
+        if (strlen(known->folder) == length && memcmp(known->folder, folder, length) == 0)
+            return known;
+        same = known;
+    }
     struct entry *entry = calloc(1, sizeof *entry);
     GW_MUST_PTR(entry);
     memcpy(entry->hash, hash, GW_HASH_BYTES);
+    entry->folder = strndup(length ? folder : "", length);
+    GW_MUST_PTR(entry->folder);
+    if (same) { /* entries are not freed before the cache is */
+        entry->manifest = same->manifest;
+        entry->gone = same->gone;
+    }
     GW_MUST(gw_array_push(&cache->entries, entry));
     return entry;
+}
+
+static struct entry *entry_of_hash(struct gw_cache *cache, const void *hash)
+{
+    return entry_of(cache, (struct gw_bin){hash, GW_HASH_BYTES});
+}
+
+/* Writes where the programs of an entry's user are. */
+static void programs_of(const struct gw_cache *cache, const struct entry *entry, char dir[PATH_MAX])
+{
+    if (*entry->folder)
+        (void)snprintf(dir, PATH_MAX, "%.*s/programs", PATH_MAX - 16, entry->folder);
+    else
+        memcpy(dir, cache->dir, PATH_MAX);
 }
 
 /* Returns the index of a folder of this entry that waits for its content. places.count: there is
@@ -195,8 +227,7 @@ static void settle(struct gw_cache *cache, struct entry *entry, int code, const 
         return;
     }
     entry->was_there = code == 0;
-    cache->callbacks.on_ready((struct gw_bin){entry->hash, GW_HASH_BYTES}, code, text,
-                              cache->callbacks.arg);
+    cache->callbacks.on_ready(entry->hash, entry->folder, code, text, cache->callbacks.arg);
 }
 
 /* -- Work on threads -----------------------------------------------------------------------------
@@ -227,8 +258,10 @@ static bool ends_after_close(struct gw_cache *cache)
 static void on_build_run(uv_work_t *request)
 {
     struct work *work = request->data;
+    char dir[PATH_MAX];
+    programs_of(work->cache, work->entry, dir);
     const struct gw_program_build build = {
-        .dir = work->cache->dir,
+        .dir = dir,
         .blobs = &work->cache->blobs,
         .manifest = work->manifest,
         .hash = work->hash,
@@ -242,7 +275,7 @@ static void on_build_done(uv_work_t *request, int status)
     struct gw_cache *cache = work->cache;
     (void)status; /* never cancelled, so always 0 */
     if (!ends_after_close(cache)) {
-        struct entry *entry = entry_of(cache, work->hash);
+        struct entry *entry = work->entry;
         entry->building = false;
         settle(cache, entry, work->rc, work->rc == 0 ? work->path : work->error.text);
     }
@@ -317,7 +350,10 @@ static void on_put_done(uv_work_t *request, int status)
 static void on_lay_run(uv_work_t *request)
 {
     struct work *work = request->data;
-    work->rc = gw_dir_make(work->cache->folders, &work->error);
+    char parent[PATH_MAX];
+    memcpy(parent, work->path, sizeof parent);
+    *strrchr(parent, '/') = '\0';
+    work->rc = gw_dir_make(parent, &work->error);
     if (work->rc == 0)
         work->rc = gw_folder_lay(work->path, &work->cache->files, work->manifest, &work->error);
 }
@@ -354,9 +390,16 @@ static void on_lay_done(uv_work_t *request, int status)
     free(work);
 }
 
-static void folder_path(const struct gw_cache *cache, uint64_t number, char path[PATH_MAX])
+static void folder_path(const struct gw_cache *cache, const struct place *place,
+                        char path[PATH_MAX])
 {
-    (void)snprintf(path, PATH_MAX, "%.*s/%" PRIu64, PATH_MAX - 32, cache->folders, number);
+    const char *folder = place->entry->folder;
+    if (*folder)
+        (void)snprintf(path, PATH_MAX, "%.*s/work/%d/%" PRIu64, PATH_MAX - 64, folder,
+                       (int)getpid(), place->number);
+    else
+        (void)snprintf(path, PATH_MAX, "%.*s/%" PRIu64, PATH_MAX - 32, cache->folders,
+                       place->number);
 }
 
 static void lay(struct gw_cache *cache, struct place *place)
@@ -366,7 +409,7 @@ static void lay(struct gw_cache *cache, struct place *place)
     work->cache = cache;
     work->number = place->number;
     work->manifest = &place->entry->manifest;
-    folder_path(cache, place->number, work->path);
+    folder_path(cache, place, work->path);
     place->laying = true;
     start(work, on_lay_run, on_lay_done);
 }
@@ -431,41 +474,45 @@ static void progress(struct gw_cache *cache, struct entry *entry)
     work->cache = cache;
     work->manifest = &entry->manifest;
     memcpy(work->hash, entry->hash, GW_HASH_BYTES);
+    work->entry = entry;
     entry->building = true;
     start(work, on_build_run, on_build_done);
 }
 
 void gw_cache_want(struct gw_cache *cache, struct gw_bin hash)
 {
-    char path[PATH_MAX];
-    if (hash.size != GW_HASH_BYTES) {
-        cache->callbacks.on_ready(hash, GW_EPROTO, "its program has no hash", cache->callbacks.arg);
+    char path[PATH_MAX], dir[PATH_MAX];
+    static const uint8_t none[GW_HASH_BYTES];
+    if (hash.size < GW_HASH_BYTES) {
+        cache->callbacks.on_ready(none, "", GW_EPROTO, "its program has no hash",
+                                  cache->callbacks.arg);
         return;
     }
-    struct entry *entry = entry_of(cache, hash.data);
+    struct entry *entry = entry_of(cache, hash);
     if (entry->wanted)
         return;
     entry->wanted = true;
     entry->asked = entry->came = 0;
-    if (gw_program_find(cache->dir, entry->hash, path)) {
+    programs_of(cache, entry, dir);
+    if (gw_program_find(dir, entry->hash, path)) {
         settle(cache, entry, 0, path);
         return;
     }
     if (entry->was_there)
         gw_log_warn("a program's file was removed from %s, and is stored there again: make sure "
                     "that nothing cleans this folder",
-                    cache->dir);
+                    dir);
     progress(cache, entry);
 }
 
 void gw_cache_fold(struct gw_cache *cache, uint64_t number, struct gw_bin hash)
 {
-    if (hash.size != GW_HASH_BYTES) {
+    if (hash.size < GW_HASH_BYTES) {
         cache->callbacks.on_folder(number, GW_EPROTO, "the files have no hash",
                                    cache->callbacks.arg);
         return;
     }
-    struct entry *entry = entry_of(cache, hash.data);
+    struct entry *entry = entry_of(cache, hash);
     struct place place = {.number = number, .entry = entry};
     GW_MUST(gw_array_push(&cache->places, place));
     entry->files = true;
@@ -485,21 +532,24 @@ void gw_cache_unfold(struct gw_cache *cache, uint64_t number)
     struct place *place = place_of(cache, number);
     if (!place)
         return;
-    gw_array_remove_swap(&cache->places, (size_t)(place - cache->places.items));
     struct work *work = calloc(1, sizeof *work);
     GW_MUST_PTR(work);
     work->cache = cache;
-    folder_path(cache, number, work->path);
+    folder_path(cache, place, work->path);
+    gw_array_remove_swap(&cache->places, (size_t)(place - cache->places.items));
     start(work, on_remove_run, on_remove_done);
 }
 
 void gw_cache_count(struct gw_cache *cache, uint64_t number)
 {
+    const struct place *place = place_of(cache, number);
+    if (!place)
+        return;
     struct work *work = calloc(1, sizeof *work);
     GW_MUST_PTR(work);
     work->cache = cache;
     work->number = number;
-    folder_path(cache, number, work->path);
+    folder_path(cache, place, work->path);
     start(work, on_count_run, on_count_done);
 }
 
@@ -512,19 +562,27 @@ int gw_cache_on_program(struct gw_cache *cache, const struct gw_msg_program *mes
         return gw_error_set(
             error, GW_EPROTO,
             "message program: the list of files does not have the hash that the message names");
-    struct entry *entry = entry_of(cache, hash);
-    entry->gone = false;
-    if (entry->manifest.count)
-        return 0;
-    void *copy = gw_arena_copy(&entry->arena, message->manifest.data, message->manifest.size);
-    GW_MUST_PTR(copy);
-    int rc = gw_manifest_decode((struct gw_bin){copy, message->manifest.size}, &entry->arena,
-                                &entry->manifest, error);
-    if (rc < 0) {
-        entry->manifest.count = 0;
-        return rc;
+    struct entry *entry = entry_of_hash(cache, hash);
+    if (!entry->manifest.count) {
+        void *copy = gw_arena_copy(&entry->arena, message->manifest.data, message->manifest.size);
+        GW_MUST_PTR(copy);
+        int rc = gw_manifest_decode((struct gw_bin){copy, message->manifest.size}, &entry->arena,
+                                    &entry->manifest, error);
+        if (rc < 0) {
+            entry->manifest.count = 0;
+            return rc;
+        }
     }
-    progress(cache, entry);
+    for (size_t i = 0; i < cache->entries.count; i++) {
+        struct entry *other = cache->entries.items[i];
+        if (memcmp(other->hash, hash, GW_HASH_BYTES) != 0)
+            continue;
+        const bool news = !other->manifest.count || other == entry;
+        other->gone = false;
+        other->manifest = entry->manifest;
+        if (news)
+            progress(cache, other);
+    }
     return 0;
 }
 
@@ -586,10 +644,15 @@ void gw_cache_on_gone(struct gw_cache *cache, const struct gw_msg_program_ready 
 {
     if (message->hash.size != GW_HASH_BYTES || message->code >= 0)
         return;
-    struct entry *entry = entry_of(cache, message->hash.data);
-    entry->gone = true;
-    if (!entry->manifest.count)
-        settle(cache, entry, message->code, message->text);
+    entry_of_hash(cache, message->hash.data)->gone = true;
+    for (size_t i = 0; i < cache->entries.count; i++) {
+        struct entry *entry = cache->entries.items[i];
+        if (memcmp(entry->hash, message->hash.data, GW_HASH_BYTES) != 0)
+            continue;
+        entry->gone = true;
+        if (!entry->manifest.count)
+            settle(cache, entry, message->code, message->text);
+    }
 }
 
 void gw_cache_reconnected(struct gw_cache *cache)

@@ -12,8 +12,10 @@ struct gw_cache_callbacks {
     /* Sends a blob_want message, which asks the scheduler for content. The message is borrowed
      * during the call. */
     void (*send)(const struct gw_message *message, void *arg);
-    /* A requested program can be started (code 0; text: its path), or could not be fetched. */
-    void (*on_ready)(struct gw_bin hash, int code, const char *text, void *arg);
+    /* A requested program can be started (code 0; text: its path), or could not be fetched. folder:
+     * of the separate user for whom it was requested; "": none. */
+    void (*on_ready)(const uint8_t *hash, const char *folder, int code, const char *text,
+                     void *arg);
     /* A requested folder exists (code 0; text: its path), or could not be made. */
     void (*on_folder)(uint64_t number, int code, const char *text, void *arg);
     /* The size of a folder that gw_cache_count has measured, and the free space of its disk. */
@@ -38,6 +40,9 @@ int gw_cache_open(uv_loop_t *loop, const struct gw_cache_options *options, struc
 /* gw_cache_close frees the cache as soon as all work on threads has ended. No callback is called
  * any more. */
 void gw_cache_close(struct gw_cache *cache);
+
+/* A `hash` of the functions below may be followed by the folder of a separate user. The program or
+ * the files are then put below that folder, by the user's agent (graph/base/files.h). */
 
 /* gw_cache_want prepares a program for its start. on_ready is called afterwards, possibly before
  * gw_cache_want returns. */

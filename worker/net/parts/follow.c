@@ -8,6 +8,7 @@
 
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
+#include "graph/base/files.h"
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/output_times.h"
@@ -98,16 +99,27 @@ static bool locate_captured(const struct gw_follow *follow, const struct gw_msg_
         !gw_node_core_executing(options->core, place->process, &first) ||
         first.attempt != place->attempt || first.keeps)
         return false;
-    gw_node_capture_path(options->log_dir, options->incarnation, place->process,
-                         GW_LOG_SEGMENT_MARK, part->mark);
-    gw_node_capture_path(options->log_dir, options->incarnation, place->process,
+    char dir[GW_NODE_PATH_MAX];
+    const char *log_dir = gw_node_output_path_dir(options->log_dir, place->user, dir);
+    gw_node_capture_path(log_dir, options->incarnation, place->process, GW_LOG_SEGMENT_MARK,
+                         part->mark);
+    gw_node_capture_path(log_dir, options->incarnation, place->process,
                          request->stream == 2 ? "err" : "out", part->path);
     if (!is_marked(part->mark, request, &part->begin))
         return false;
-    if (stat(part->path, &status) < 0 || (uint64_t)status.st_size < part->begin)
+    if (gw_files_stat(part->path, &status) < 0 || (uint64_t)status.st_size < part->begin)
         part->begin = 0; /* the file was emptied */
     part->captured = true;
     return true;
+}
+
+/* Writes the folder of the output of a job. */
+static void job_folder(const struct gw_follow *follow, const char *user, uint64_t job,
+                       char folder[GW_NODE_PATH_MAX])
+{
+    char dir[GW_NODE_PATH_MAX];
+    (void)snprintf(folder, GW_NODE_PATH_MAX, "%.*s/%" PRIu64, GW_NODE_PATH_MAX - 32,
+                   gw_node_output_path_dir(follow->options.log_dir, user, dir), job);
 }
 
 /* Finds the output of an attempt. Returns true if the attempt is still alive. */
@@ -125,15 +137,16 @@ static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read 
         place = (struct gw_node_place){.job = request->job,
                                        .attempt = request->attempt,
                                        .index = request->index,
-                                       .rank = request->rank};
+                                       .rank = request->rank,
+                                       .user = request->user};
     else if (locate_captured(follow, request, &place, part))
         return true;
     part->begin = 0;
     part->command = lives && place.kind == GW_SPEC_COMMAND;
     gw_node_output_path(options->log_dir, &place, extension, part->path);
-    if (place.rank != GW_RANK_NONE || access(part->path, F_OK) == 0)
+    if (place.rank != GW_RANK_NONE || gw_files_access(part->path, F_OK) == 0)
         return lives;
-    (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, options->log_dir, place.job);
+    job_folder(follow, place.user, place.job, folder);
     if (gw_log_segments_find(follow->segments, folder, request->attempt, request->stream, &found)) {
         memcpy(part->path, found.path, sizeof part->path);
         part->begin = found.begin;
@@ -172,7 +185,8 @@ static void find_times(const struct gw_msg_log_read *request, const struct part 
     if ((!request->times && !request->since_ns) || part->captured || part->bytes != UINT64_MAX)
         return;
     gw_output_times_find(part->path, request->offset, request->since_ns, found);
-    if ((part->command || found->known) && found->at_ns == 0 && stat(part->path, &status) == 0)
+    if ((part->command || found->known) && found->at_ns == 0 &&
+        gw_files_stat(part->path, &status) == 0)
         found->at_ns =
             (uint64_t)status.st_mtim.tv_sec * GW_NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
 }
@@ -288,7 +302,7 @@ void gw_follow_read(struct gw_follow *follow, const struct gw_msg_log_read *mess
     struct gw_msg_log_read request = *message;
     if (!request.attempt) {
         char folder[GW_NODE_PATH_MAX];
-        (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, follow->options.log_dir, request.job);
+        job_folder(follow, request.user, request.job, folder);
         request.attempt = gw_logfile_latest(folder, request.index);
         const uint64_t other = gw_log_segments_latest(follow->segments, folder, request.index);
         request.attempt = other > request.attempt ? other : request.attempt;

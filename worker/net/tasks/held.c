@@ -7,6 +7,7 @@
 #include "graph/wire/enums.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
+#include "worker/net/tasks/users.h"
 
 enum { STEP_BYTES = GW_HELD_BYTES / 4 };
 
@@ -31,13 +32,13 @@ void gw_held_on_read(uint64_t process, uint32_t stream, uint64_t offset, void *a
 {
     struct gw_host *host = arg;
     uint64_t told;
-    if (!gw_map_get(&host->held, key_of(process, stream), &told) || !host->supervisor ||
-        offset < told || offset - told < STEP_BYTES)
+    if (!gw_map_get(&host->held, key_of(process, stream), &told) ||
+        !gw_users_supervisor(host, process) || offset < told || offset - told < STEP_BYTES)
         return;
     GW_MUST(gw_map_put(&host->held, key_of(process, stream), offset));
     struct gw_message message = {.type = GW_MESSAGE_output_read};
     message.output_read = (struct gw_msg_output_read){process, stream, offset};
-    gw_host_send(host->supervisor, &message, NULL, 0);
+    gw_host_send(gw_users_supervisor(host, process), &message, NULL, 0);
 }
 
 bool gw_held_waits(const struct gw_host *host, uint64_t process, uint32_t stream, uint64_t bytes)

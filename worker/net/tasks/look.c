@@ -152,6 +152,12 @@ static void look_on_done(uv_work_t *work, int status)
 void gw_look_start(struct gw_host *host, const struct gw_effect *effect)
 {
     const struct gw_msg_spawn *spawn = &effect->message.spawn;
+    if (host->options.separate_users) { /* this process cannot see what its user sees */
+        gw_step_later(host, &(struct gw_event){.type = GW_EVENT_LOOKED,
+                                               .number = effect->number,
+                                               .rank = effect->count});
+        return;
+    }
     struct look *look = calloc(1, sizeof *look);
     GW_MUST_PTR(look);
     look->work.data = look;

@@ -7,6 +7,7 @@
 #include "worker/net/tasks/metric_reader.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/files.h"
 #include "graph/base/must.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
@@ -143,7 +144,7 @@ static bool read_piece(struct gw_metric_reader *reader)
 {
     static char piece[PIECE_BYTES];
     if (reader->fd < 0)
-        reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+        reader->fd = gw_files_open(reader->path, O_RDONLY | O_CLOEXEC, 0);
     const off_t data = reader->fd < 0 ? -1 : lseek(reader->fd, reader->offset, SEEK_DATA);
     if (data < 0)
         return false;

@@ -7,6 +7,7 @@
 
 #include "worker/net/tasks/runners.h"
 
+#include "graph/base/files.h"
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 #include "worker/net/link/host_link.h"
@@ -18,6 +19,7 @@
 #include "worker/net/tasks/report_socket.h"
 #include "worker/net/tasks/task_socket.h"
 #include "worker/net/tasks/tunnels.h"
+#include "worker/net/tasks/users.h"
 #include "worker/store/log_segments.h"
 #include "worker/store/logfile.h"
 
@@ -37,6 +39,7 @@ void gw_runners_free(struct gw_host_runner *runner)
 {
     if (runner->began)
         munmap((void *)(uintptr_t)runner->began, sizeof *runner->began);
+    free(runner->user);
     free(runner);
 }
 
@@ -67,7 +70,7 @@ static void spawn_with_input(struct gw_host *host, const struct gw_message *mess
         return;
     }
     gw_tunnels_hold_input(host->tunnels, message->spawn.process, ends[1]);
-    gw_host_send(host->supervisor, message, &ends[0], 1);
+    gw_host_send(gw_users_supervisor(host, message->spawn.process), message, &ends[0], 1);
     close(ends[0]);
 }
 
@@ -117,7 +120,8 @@ static void spawn_command(struct gw_host *host, const struct gw_effect *effect)
     char identity[PATH_MAX], report[GW_ENDPOINT_TEXT_MAX + 32];
     const char *lines[2];
     uint32_t count = 0;
-    const char *path = gw_report_sockets_take(host, message.spawn.process);
+    const char *path =
+        host->options.separate_users ? NULL : gw_report_sockets_take(host, message.spawn.process);
     gw_metric_readers_begin(host, message.spawn.process, message.spawn.out, effect->metrics);
     if (effect->number && gw_task_socket_introduce(host, effect, identity) == 0)
         lines[count++] = identity;
@@ -131,7 +135,7 @@ static void spawn_command(struct gw_host *host, const struct gw_effect *effect)
     if (message.spawn.in)
         spawn_with_input(host, &message);
     else
-        gw_host_send(host->supervisor, &message, NULL, 0);
+        gw_host_send(gw_users_supervisor(host, message.spawn.process), &message, NULL, 0);
     gw_buffer_deinit(&env);
 }
 
@@ -140,6 +144,11 @@ void gw_runners_spawn(struct gw_host *host, const struct gw_effect *effect)
     const struct gw_message *message = &effect->message;
     const struct gw_msg_spawn *spawn = &message->spawn;
     int pair[2];
+    const char *why = gw_users_begin(host, spawn);
+    if (why) {
+        spawn_failed(host, spawn->process, why);
+        return;
+    }
     gw_logfile_make_folder(spawn->out);
     if (spawn->held)
         gw_held_begin(host, spawn->process);
@@ -161,9 +170,11 @@ void gw_runners_spawn(struct gw_host *host, const struct gw_effect *effect)
     struct gw_host_runner *runner = calloc(1, sizeof *runner);
     GW_MUST_PTR(runner);
     GW_MUST(gw_map_put(&host->runners, spawn->process, (uintptr_t)runner));
+    runner->user = strdup(gw_users_folder_of(host, spawn->process));
+    GW_MUST_PTR(runner->user);
     link->process = spawn->process;
     link->told_core = true;
-    gw_host_send(host->supervisor, message, &pair[1], 1);
+    gw_host_send(gw_users_supervisor(host, spawn->process), message, &pair[1], 1);
     close(pair[1]);
     gw_step_later(host, &(struct gw_event){.type = GW_EVENT_OPEN,
                                            .peer = {link->id},
@@ -174,7 +185,10 @@ void gw_runners_spawn(struct gw_host *host, const struct gw_effect *effect)
 static void capture_paths(const struct gw_host *host, uint64_t process, const char *extension,
                           char path[GW_NODE_PATH_MAX])
 {
-    gw_node_capture_path(host->log_dir, host->incarnation, process, extension, path);
+    const struct gw_host_runner *runner = runner_of(host, process);
+    char dir[GW_NODE_PATH_MAX];
+    gw_node_capture_path(gw_node_output_path_dir(host->log_dir, runner ? runner->user : NULL, dir),
+                         host->incarnation, process, extension, path);
 }
 
 /* The output of a running task is in the runner's capture files or in its own files. A task that
@@ -190,13 +204,13 @@ uint64_t gw_runners_output_bytes(const struct gw_host *host, uint64_t process)
     for (int i = 0; i < 2; i++) {
         char path[GW_NODE_PATH_MAX];
         gw_node_output_path(host->log_dir, &place, extensions[i], path);
-        if (stat(path, &status) == 0) {
+        if (gw_files_stat(path, &status) == 0) {
             bytes += (uint64_t)status.st_size;
             if (gw_held_waits(host, process, (uint32_t)i + 1, (uint64_t)status.st_size))
                 return UINT64_MAX;
         }
         capture_paths(host, process, extensions[i], path);
-        if (stat(path, &status) == 0)
+        if (gw_files_stat(path, &status) == 0)
             bytes += (uint64_t)status.st_size;
     }
     return bytes;
@@ -304,11 +318,11 @@ void gw_runners_tidy(struct gw_host *host, uint64_t process)
     if (!runner || !runner->reaped || !runner->closed)
         return;
     capture_paths(host, process, "out", path);
-    (void)unlink(path);
+    (void)gw_files_unlink(path);
     capture_paths(host, process, "err", path);
-    (void)unlink(path);
+    (void)gw_files_unlink(path);
     capture_paths(host, process, GW_LOG_SEGMENT_MARK, path);
-    (void)unlink(path);
+    (void)gw_files_unlink(path);
     gw_map_remove(&host->runners, process);
     gw_runners_free(runner);
 }

@@ -9,6 +9,7 @@
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
+#include "worker/net/tasks/users.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ static void beat_on_timer(uv_timer_t *timer)
     const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
     if (host->supervisor && !host->supervisor->closed)
         gw_host_send(host->supervisor, &message, NULL, 0);
+    gw_users_beat(host);
 }
 
 static void supervisor_on_exit(uv_process_t *process, int64_t status, int signal)

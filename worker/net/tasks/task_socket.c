@@ -107,7 +107,8 @@ int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effec
     uint8_t secret[GW_TLS_SECRET_BYTES];
     char hex[GW_HASH_TEXT_BYTES];
     /* A private cluster is only for the client that started it */
-    int rc = host->options.private_cluster ? GW_EIO : open_once(host);
+    int rc =
+        host->options.private_cluster || host->options.separate_users ? GW_EIO : open_once(host);
     if (rc == 0)
         rc = secret_of(host, effect->number, effect->count, secret);
     if (rc < 0)

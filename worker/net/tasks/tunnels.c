@@ -345,6 +345,9 @@ static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, p
         rc = gw_companion_environment(pid, &env, error);
     if (rc == 0)
         rc = gw_companion_arguments(open, pid, &argv, error);
+    if (rc == 0 && host->options.separate_users)
+        rc = gw_error_set(error, GW_ENOTSUP,
+                          "a worker with separate users cannot start a command beside a task");
     if (rc == 0 && !host->supervisor)
         rc = gw_error_set(error, GW_ESTART, "the supervisor is gone");
     if (rc == 0) {

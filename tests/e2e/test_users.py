@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Separate users: each task runs as the Unix user of who submitted it, and reaches nothing of
+another user. Real Unix users, in a namespace of the test's own; without root all tests are
+skipped, which is not a pass."""
+import contextlib
+import glob
+import os
+import pwd
+import shutil
+
+import e2e
+import unix_users
+
+BIN = os.path.join(os.path.abspath(e2e.BUILD), "bin")
+FOLDER = "/var/lib/gangway/users"
+ALICE, BOB = unix_users.USERS["alice"][0], unix_users.USERS["bob"][0]
+
+
+class Users(e2e.Case):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        unix_users.allow("alice\nbob\n")
+        os.chmod(self.dir, 0o755)
+        self.launcher = self.start(os.path.join(BIN, "gangway-launcher"))
+        self.launcher.wait_output("ready at")
+        tokens = {}
+        for name, role in (("alice", "user"), ("bob", "user"), ("eve", "user"), ("host", "worker"),
+                           ("root", "admin")):
+            tokens[name] = self.gangway_json("token", "create", "--user", name, "--role",
+                                             role)["token"]
+        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
+        address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        self.client = {name: {"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": token}
+                       for name, token in tokens.items()}
+        home = os.path.join(self.dir, "worker")
+        os.mkdir(home, 0o700)
+        os.chown(home, 901, 901)
+        self.worker_dir = os.path.join(home, "files")
+        self.worker = self.start(
+            "setpriv", "--reuid=gangway", "--regid=gangway", "--clear-groups", e2e.BINARY, "worker",
+            "--connect", address, "--slots", "4", "--separate-users", "--dir", self.worker_dir,
+            cwd="/", env={"GANGWAY_TOKEN": tokens["host"], "HOME": home, "XDG_RUNTIME_DIR": home,
+                          "TMPDIR": "/tmp", "ASAN_OPTIONS": "detect_leaks=0"})
+        self.worker.wait_output("other workers reach this one")
+        while self.gangway_json("status", env=self.client["root"])["workers"] < 1:
+            pass
+
+    def tearDown(self):
+        self.gangway("down", "--now", env=self.client["root"], rc=None)
+        self.launcher.kill()
+        super().tearDown()
+
+    def run_as(self, user, script, *options, rc=0):
+        """The output of a command of a user."""
+        return self.gangway("submit", *options, "--", "sh", "-c", script, env=self.client[user],
+                            cwd="/", rc=rc)
+
+    def victim(self):
+        """A running task of alice with secrets of all kinds. Returns where they are."""
+        home = pwd.getpwnam("alice").pw_dir
+        fifo = "/var/lib/victim.fifo"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(fifo)
+        os.mkfifo(fifo)
+        os.chown(fifo, ALICE, ALICE)
+        unix_users.write(f"{home}/secret", "swordfish\n", 0o600)
+        os.chown(f"{home}/secret", ALICE, ALICE)
+        shipped = self.write("shipped", "swordfish\n", 0o644)
+        script = f"""import os, socket
+os.umask(0o77)
+open(os.environ["GANGWAY_CHECKPOINT_DIR"] + "/saved", "w").write("swordfish\\n")
+open("/dev/shm/alice", "w").write("swordfish\\n")
+memory = os.memfd_create("secret"); os.write(memory, b"swordfish\\n")
+listener = socket.socket(socket.AF_UNIX); listener.bind("socket"); listener.listen()
+print("swordfish", flush=True)
+open("{fifo}", "w").write(f"{{os.getpid()}} {{memory}} {{os.getcwd()}} "
+                          f"{{os.environ['GANGWAY_CHECKPOINT_DIR']}} {{os.getppid()}}\\n")
+while True:
+    listener.accept()
+"""
+        self.write("victim.py", script, 0o644)
+        self.job = self.gangway("submit", "-d", "--ship", shipped, "--env", "SECRET=swordfish",
+                                "--name", "victim", "--", "python3", "-c", script, cwd=self.dir,
+                                env=self.client["alice"]).stdout.strip()
+        pid, memory, cwd, saved, reaper = self.read_fifo(fifo).split()
+        worker = self.worker.pid
+        return {"pid": pid, "memory": memory, "cwd": cwd, "saved": saved, "reaper": reaper,
+                "job": self.job, "worker": worker, "folder": f"{FOLDER}/alice",
+                "worker_dir": self.worker_dir, "home": home}
+
+    def probe(self, name, control=True):
+        """A probe of bob must not succeed; the same probe of alice does, if `control` is set."""
+        script = PROBES[name].format(**self.victim())
+        if control:
+            done = self.run_as("alice", script, rc=None)
+            self.assertIn("reached", done.stdout, f"{script}: {done}")
+        done = self.run_as("bob", script, rc=None)
+        self.assertNotIn("reached", done.stdout, f"{script}: {done}")
+        self.assertNotIn("swordfish", done.stdout + done.stderr)
+        self.assertEqual(self.gangway_json("jobs", self.job, env=self.client["alice"])[0]["state"],
+                         "running")
+
+    def test_tasks_run_as_their_users(self):
+        for user, uid in (("alice", ALICE), ("bob", BOB)):
+            done = self.run_as(user, "id -u; id -G; umask; echo $HOME; "
+                                     "grep NoNewPrivs /proc/self/status")
+            said = done.stdout.split("\n")
+            self.assertEqual(said[0], str(uid), done)
+            self.assertNotIn("0", said[1].split())
+            self.assertEqual(said[2:4], ["0027", pwd.getpwnam(user).pw_dir])
+            self.assertIn("1", said[4])
+        for user in ("eve", "root"):
+            done = self.run_as(user, "id", rc=None)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(f"user {user} is not in the list of users of this host", done.stderr)
+        unix_users.allow("alice\nbob\neve:alice\n")
+        self.assertEqual(self.run_as("eve", "id -u").stdout, f"{ALICE}\n")
+
+    def test_functions_run_as_their_users(self):
+        for user in ("alice", "bob"):
+            done = self.run_program(os.path.join(BIN, "hello"), env=self.client[user], cwd="/")
+            self.assertIn("2 ranks learned", done.stdout)
+            self.assertEqual(len(glob.glob(f"{FOLDER}/{user}/*/programs/*")), 1)
+            for path, folders, files in os.walk(f"{FOLDER}/{user}"):
+                for entry in (*folders, *files):
+                    self.assertEqual(os.lstat(os.path.join(path, entry)).st_uid,
+                                     unix_users.USERS[user][0], os.path.join(path, entry))
+
+    def test_output_and_shipped_files_belong_to_the_user(self):
+        shipped = self.write("input", "x" * 1000, 0o644)
+        done = self.gangway("submit", "--ship", shipped, "--name", "his", "--", "sh", "-c",
+                            "stat -c '%u %a' input; wc -c <input; echo more >>input; echo bad >&2; "
+                            "exit 3", env=self.client["alice"], cwd=self.dir, rc=3)
+        self.assertEqual(done.stdout, f"{ALICE} 644\n1000\n")
+        self.assertIn("bad", done.stderr)
+        logs = self.gangway("logs", "his", env=self.client["alice"]).stdout
+        self.assertIn("1000", logs)
+
+    def test_killed_supervisor_ends_only_its_users_tasks(self):
+        script = "echo $PPID; exec tail -f /dev/null"
+        jobs = {user: self.gangway("submit", "-d", "--retries", "0", "--", "sh", "-c", script,
+                                   env=self.client[user], cwd="/").stdout.strip()
+                for user in ("alice", "bob")}
+        for user in jobs:
+            while self.gangway_json("jobs", jobs[user], env=self.client[user])[0]["state"] != \
+                    "running":
+                e2e.pause()
+        self.run_as("alice", "pkill -9 -u $(id -u) gangway-guard", rc=None)
+        done = self.gangway("wait", jobs["alice"], env=self.client["alice"], rc=None)
+        self.assertNotEqual(done.returncode, 0, done)
+        self.assertEqual(self.run_as("alice", "id -u").stdout, f"{ALICE}\n")
+        self.assertEqual(self.gangway_json("jobs", jobs["bob"], env=self.client["bob"])[0]["state"],
+                         "running")
+
+    def test_stopped_agent_delays_others_for_a_short_time_only(self):
+        self.run_as("alice", "pkill -STOP -u $(id -u) gangway-files", rc=None)
+        self.assertEqual(self.run_as("bob", "id -u").stdout, f"{BOB}\n")
+        self.gangway("submit", "-d", "--", "true", env=self.client["alice"], cwd="/")
+        self.assertEqual(self.run_as("bob", "id -u").stdout, f"{BOB}\n")
+        self.assertEqual(self.run_as("alice", "id -u").stdout, f"{ALICE}\n")
+
+
+PROBES = {
+    "home": "cat {home}/secret && echo reached",
+    "work_folder": "cat {cwd}/shipped && echo reached",
+    "output": "cat {folder}/*/logs/{job}/*.out && echo reached",
+    "checkpoint": "cat {saved}/saved && echo reached",
+    "folder": "ls {folder}/*/work && echo reached",
+    "socket": "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{cwd}/socket\")' "
+              "&& echo reached",
+    "signal": "kill -0 {pid} && echo reached",
+    "supervisor": "kill -0 {reaper} && echo reached",
+    "environment": "grep -z SECRET=swordfish /proc/{pid}/environ && echo reached",
+    "memory_file": "cat /proc/{pid}/fd/{memory} && echo reached",
+    "memory": "python3 -c 'open(\"/proc/{pid}/mem\", \"rb\")' && echo reached",
+    "current_folder": "ls /proc/{pid}/cwd/ && echo reached",
+    "trace": "python3 -c 'import ctypes; c = ctypes.CDLL(None); "
+             "print(\"reached\" * (c.ptrace(0x4206, {pid}, 0, 0) == 0))'",
+    "shared_memory": "cat /dev/shm/alice && echo reached",
+}
+# What nobody's task may reach
+NOBODYS = {
+    "token": "grep -z TOKEN /proc/{worker}/environ && echo reached",
+    "descriptors": "ls /proc/{worker}/fd && echo reached",
+    "worker_folder": "ls {worker_dir} && echo reached",
+    "worker_signal": "kill -0 {worker} && echo reached",
+    "launcher": "python3 -c 'import socket, struct; s = socket.socket(socket.AF_UNIX, "
+                "socket.SOCK_SEQPACKET); s.connect(\"/run/gangway/launcher.sock\"); "
+                "print(\"reached\" * (struct.unpack_from(\"=i\", s.recv(4096))[0] == 0))'",
+    "root_program": "/var/lib/set-uid-id -u | grep -x 0 && echo reached",
+}
+PROBES.update(NOBODYS)
+
+
+def add_cells():
+    for name in PROBES:
+        def cell(self, name=name):
+            if name == "root_program":
+                with open("/usr/bin/id", "rb") as f, open("/var/lib/set-uid-id", "wb") as to:
+                    to.write(f.read())
+                os.chmod(to.name, 0o4755)
+            self.probe(name, control=name not in NOBODYS)
+        setattr(Users, f"test_task_of_another_user_does_not_reach_{name}", cell)
+
+
+add_cells()
+
+if __name__ == "__main__":
+    unix_users.enter()
+    e2e.main()

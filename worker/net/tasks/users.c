@@ -1,0 +1,364 @@
+/* Users of a worker, and which of their processes run. */
+#include "worker/net/tasks/users.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/dir.h"
+#include "graph/base/files.h"
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "worker/launcher/request.h"
+#include "worker/net/link/host_link.h"
+#include "worker/net/link/send.h"
+#include "worker/store/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { LAUNCH_S_MAX = 5 };
+#define RETRY_NS (10 * GW_NS_PER_S) /* pause after a launcher that did not answer */
+
+/* Folder of users whom the launcher has refused: it does not exist. */
+#define REFUSED "/nonexistent/gangway-users/"
+
+struct gw_user {
+    char name[GW_LAUNCHER_NAME_MAX + 1];
+    char *base;    /* the folder that the launcher made; NULL: never started */
+    char *folder;  /* below it, the folder for this cluster, in which job numbers are unique */
+    char *refused; /* REFUSED and the name */
+    struct gw_host_link *supervisor; /* NULL: does not run */
+    struct gw_error error;           /* why the user was refused; code 0: was not */
+    uint64_t retry_ns;
+};
+
+/* What is known of a process, in the map `user_processes`, beside the index of its user. */
+enum { STARTING, RUNNING, EXITED, STATES = 4 };
+
+/* -- The launcher --------------------------------------------------------------------------------
+ */
+
+static int connect_launcher(int *fd, struct gw_error *error)
+{
+    const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = GW_LAUNCHER_SOCKET};
+    const struct timeval limit = {.tv_sec = LAUNCH_S_MAX};
+    *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (*fd >= 0 && setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
+        setsockopt(*fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0 &&
+        connect(*fd, (const struct sockaddr *)&address, sizeof address) == 0)
+        return 0;
+    (void)gw_error_set(error, GW_EIO,
+                       "cannot reach the launcher at %s: %s: start gangway-launcher as root, and "
+                       "this worker as the user " GW_LAUNCHER_WORKER,
+                       GW_LAUNCHER_SOCKET, strerror(errno));
+    if (*fd >= 0)
+        close(*fd);
+    return GW_EIO;
+}
+
+static bool send_request(int fd, const struct gw_launch_request *request, int carried)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr aligned;
+    } control = {{0}};
+    struct iovec part = {(void *)(uintptr_t)request, sizeof *request};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof carried);
+    memcpy(CMSG_DATA(head), &carried, sizeof carried);
+    return sendmsg(fd, &message, MSG_NOSIGNAL) == sizeof *request;
+}
+
+/* Starts a process of a user. *ours becomes this end of its socket. */
+static int launch(const char *name, uint32_t kind, int *ours, struct gw_launch_reply *reply,
+                  struct gw_error *error)
+{
+    struct gw_launch_request request = {.version = GW_LAUNCHER_VERSION, .kind = kind};
+    int pair[2], fd;
+    (void)snprintf(request.user, sizeof request.user, "%s", name);
+    int rc = connect_launcher(&fd, error);
+    if (rc < 0)
+        return rc;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        close(fd);
+        return gw_error_set(error, GW_EIO, "socketpair: %s", strerror(errno));
+    }
+    if (!send_request(fd, &request, pair[1]) || recv(fd, reply, sizeof *reply, 0) != sizeof *reply)
+        rc = gw_error_set(error, GW_EIO, "the launcher does not answer: look at its log");
+    else if (reply->code < 0)
+        rc = gw_error_set(error, reply->code, "%.*s", (int)sizeof reply->text, reply->text);
+    close(fd);
+    close(pair[1]);
+    if (rc < 0)
+        close(pair[0]);
+    else
+        *ours = pair[0];
+    return rc;
+}
+
+int gw_users_check(const struct gw_host *host, struct gw_error *error)
+{
+    int fd, rc = host->options.separate_users ? connect_launcher(&fd, error) : 0;
+    if (host->options.separate_users && rc == 0)
+        close(fd);
+    return rc;
+}
+
+/* -- Users ---------------------------------------------------------------------------------------
+ */
+
+static bool runs(const struct gw_user *user)
+{
+    return user->supervisor && !user->supervisor->closed && gw_files_lives(user->base);
+}
+
+/* Makes the user's folder for the present cluster. At the first start, the working folders that
+ * dead workers left in it are removed. */
+static int enter(const struct gw_host *host, struct gw_user *user, struct gw_error *error)
+{
+    char folder[PATH_MAX], work[PATH_MAX + 16];
+    (void)snprintf(folder, sizeof folder, "%.*s/%s", PATH_MAX - 80, user->base,
+                   *host->cluster ? host->cluster : "unknown");
+    if (user->folder && strcmp(user->folder, folder) == 0)
+        return 0;
+    static const char *const names[] = {"logs", "checkpoints", "work"};
+    int rc = gw_dir_make(folder, error);
+    for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
+        (void)snprintf(work, sizeof work, "%s/%s", folder, names[i]);
+        rc = gw_dir_make(work, error);
+    }
+    if (rc < 0)
+        return rc;
+    free(user->folder);
+    user->folder = strdup(folder);
+    GW_MUST_PTR(user->folder);
+    gw_folder_sweep(work);
+    return 0;
+}
+
+static int start(struct gw_host *host, struct gw_user *user, struct gw_error *error)
+{
+    struct gw_launch_reply reply;
+    int supervisor, files;
+    if (user->supervisor && !user->supervisor->closed)
+        gw_link_close(user->supervisor->link); /* its agent does not answer */
+    user->supervisor = NULL;
+    int rc = launch(user->name, GW_LAUNCH_SUPERVISOR, &supervisor, &reply, error);
+    if (rc < 0)
+        return rc;
+    rc = launch(user->name, GW_LAUNCH_FILES, &files, &reply, error);
+    if (rc < 0) {
+        close(supervisor);
+        return rc;
+    }
+    (void)fcntl(supervisor, F_SETFL, O_NONBLOCK);
+    user->supervisor = gw_host_link_new(host, supervisor, GW_ROLE_SUPERVISOR);
+    if (!user->supervisor) {
+        close(files);
+        return gw_error_set(error, GW_EIO, "too many open files");
+    }
+    if (!user->base)
+        user->base = strndup(reply.dir, sizeof reply.dir);
+    GW_MUST_PTR(user->base);
+    gw_files_attach(user->base, files);
+    rc = enter(host, user, error);
+    if (rc < 0)
+        return rc;
+    gw_log_info("tasks of user %s run as Unix user %u", user->name, reply.uid);
+    return 0;
+}
+
+const char *gw_users_folder_named(struct gw_host *host, const char *name)
+{
+    struct gw_user *user = NULL;
+    char refused[sizeof REFUSED + GW_LAUNCHER_NAME_MAX];
+    if (!host->options.separate_users)
+        return "";
+    if (strlen(name) > GW_LAUNCHER_NAME_MAX || strchr(name, '/'))
+        name = "";
+    for (size_t i = 0; i < host->users.count && !user; i++)
+        if (strcmp(host->users.items[i]->name, name) == 0)
+            user = host->users.items[i];
+    if (!user) {
+        user = calloc(1, sizeof *user);
+        GW_MUST_PTR(user);
+        strcpy(user->name, name);
+        (void)snprintf(refused, sizeof refused, REFUSED "%s", name);
+        user->refused = strdup(refused);
+        GW_MUST_PTR(user->refused);
+        GW_MUST(gw_array_push(&host->users, user));
+    }
+    if (user->error.code == GW_EIO && gw_clock_now_ns() < user->retry_ns)
+        return user->refused;
+    user->error.code = 0;
+    if ((runs(user) ? enter(host, user, &user->error) : start(host, user, &user->error)) == 0)
+        return user->folder;
+    (void)gw_error_prefix(&user->error, "tasks of user %s cannot run on this host", name);
+    user->retry_ns = gw_clock_now_ns() + RETRY_NS;
+    gw_log_warn("%s", user->error.text);
+    return user->refused;
+}
+
+int gw_users_refused(const struct gw_host *host, const char *folder, size_t bytes,
+                     struct gw_error *error)
+{
+    for (size_t i = 0; i < host->users.count; i++) {
+        const struct gw_user *user = host->users.items[i];
+        if (user->error.code && strlen(user->refused) == bytes &&
+            memcmp(user->refused, folder, bytes) == 0) {
+            *error = user->error;
+            return error->code;
+        }
+    }
+    return 0;
+}
+
+void gw_users_free(struct gw_host *host)
+{
+    for (size_t i = 0; i < host->users.count; i++) {
+        struct gw_user *user = host->users.items[i];
+        if (user->base)
+            gw_files_detach(user->base);
+        free(user->base);
+        free(user->folder);
+        free(user->refused);
+        free(user);
+    }
+    gw_array_deinit(&host->users);
+    gw_map_deinit(&host->user_processes);
+}
+
+void gw_users_beat(const struct gw_host *host)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
+    for (size_t i = 0; i < host->users.count; i++)
+        if (host->users.items[i]->supervisor && !host->users.items[i]->supervisor->closed)
+            gw_host_send(host->users.items[i]->supervisor, &message, NULL, 0);
+}
+
+/* -- Processes -----------------------------------------------------------------------------------
+ */
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t length = folder ? strlen(folder) : 0;
+    return length && strncmp(path, folder, length) == 0 && path[length] == '/';
+}
+
+const char *gw_users_begin(struct gw_host *host, const struct gw_msg_spawn *spawn)
+{
+    if (!host->options.separate_users)
+        return NULL;
+    for (size_t i = 0; i < host->users.count; i++) {
+        struct gw_user *user = host->users.items[i];
+        if (is_below(spawn->out, user->refused))
+            return user->error.text;
+        if (!is_below(spawn->out, user->base))
+            continue;
+        if (!runs(user))
+            return "the supervisor of its user has ended";
+        GW_MUST(gw_map_put(&host->user_processes, spawn->process, i * STATES + STARTING));
+        return NULL;
+    }
+    return "this worker runs only tasks of users, and this one has no user";
+}
+
+static struct gw_user *user_of(const struct gw_host *host, uint64_t process, uint32_t *state)
+{
+    uint64_t value;
+    if (!gw_map_get(&host->user_processes, process, &value))
+        return NULL;
+    *state = value % STATES;
+    return host->users.items[value / STATES];
+}
+
+const char *gw_users_folder_of(const struct gw_host *host, uint64_t process)
+{
+    uint32_t state;
+    const struct gw_user *user = user_of(host, process, &state);
+    return user ? user->folder : "";
+}
+
+struct gw_host_link *gw_users_supervisor(const struct gw_host *host, uint64_t process)
+{
+    uint32_t state;
+    if (!host->options.separate_users)
+        return host->supervisor;
+    const struct gw_user *user = user_of(host, process, &state);
+    return user && user->supervisor && !user->supervisor->closed ? user->supervisor : NULL;
+}
+
+/* -- Reports -------------------------------------------------------------------------------------
+ */
+
+static uint64_t process_of(const struct gw_message *message)
+{
+    return message->type == GW_MESSAGE_spawned  ? message->spawned.process
+           : message->type == GW_MESSAGE_exited ? message->exited.process
+           : message->type == GW_MESSAGE_reaped ? message->reaped.process
+                                                : 0;
+}
+
+bool gw_users_on_message(struct gw_host *host, const struct gw_host_link *link,
+                         const struct gw_message *message)
+{
+    const uint64_t process = process_of(message);
+    uint32_t state;
+    const struct gw_user *user = user_of(host, process, &state);
+    if (!process || !user || user->supervisor != link)
+        return false;
+    const uint32_t next = message->type == GW_MESSAGE_spawned  ? STARTING
+                          : message->type == GW_MESSAGE_exited ? RUNNING
+                                                               : EXITED;
+    if (state != next)
+        return false;
+    if (message->type == GW_MESSAGE_reaped ||
+        (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)) {
+        (void)gw_map_remove(&host->user_processes, process);
+        return true;
+    }
+    uint64_t value;
+    GW_MUST(gw_map_get(&host->user_processes, process, &value) ? 0 : GW_EIO);
+    GW_MUST(gw_map_put(&host->user_processes, process, value + 1));
+    return true;
+}
+
+bool gw_users_on_gone(struct gw_host *host, const struct gw_host_link *link,
+                      struct gw_message *message)
+{
+    size_t at = 0;
+    uint64_t process, value;
+    while (gw_map_next(&host->user_processes, &at, &process, &value)) {
+        struct gw_user *user = host->users.items[value / STATES];
+        if (user->supervisor != link)
+            continue;
+        if (value % STATES == STARTING)
+            *message =
+                (struct gw_message){.type = GW_MESSAGE_spawned,
+                                    .spawned = {.process = process,
+                                                .code = GW_ESTART,
+                                                .text = "the supervisor of its user has ended"}};
+        else if (value % STATES == RUNNING)
+            *message = (struct gw_message){.type = GW_MESSAGE_exited,
+                                           .exited = {.process = process, .signal = SIGKILL}};
+        else
+            *message =
+                (struct gw_message){.type = GW_MESSAGE_reaped, .reaped = {.process = process}};
+        return gw_users_on_message(host, link, message);
+    }
+    for (size_t i = 0; i < host->users.count; i++)
+        if (host->users.items[i]->supervisor == link)
+            host->users.items[i]->supervisor = NULL;
+    return false;
+}

@@ -1,0 +1,123 @@
+/* Carries out one operation after the other. Its worker is trusted as far as it may do what its
+ * user may do. */
+#include "worker/store/files_agent.h"
+
+#include "graph/base/dir.h"
+#include "graph/base/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { WORKER_FD = 3 };
+
+static bool read_all(void *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = read(WORKER_FD, (char *)data + done, bytes - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+/* Sends an answer, with the descriptor if it is not -1. */
+static bool answer(const struct gw_files_answer *head, const char *data, int fd)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr aligned;
+    } control = {{0}};
+    struct iovec parts[] = {{(void *)(uintptr_t)head, sizeof *head},
+                            {(void *)(uintptr_t)data, head->bytes}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    if (fd >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *first = CMSG_FIRSTHDR(&message);
+        first->cmsg_level = SOL_SOCKET;
+        first->cmsg_type = SCM_RIGHTS;
+        first->cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(first), &fd, sizeof fd);
+    }
+    return sendmsg(WORKER_FD, &message, MSG_NOSIGNAL) == (ssize_t)(sizeof *head + head->bytes);
+}
+
+/* Returns 0 or more, or -1 and sets errno. */
+static int perform(const struct gw_files_request *request, const char *path, const char *other,
+                   struct gw_files_answer *head, char data[PATH_MAX])
+{
+    ssize_t length;
+    switch (request->operation) {
+    case GW_FILES_OPEN:
+        return open(path, request->flags | O_CLOEXEC, request->mode);
+    case GW_FILES_MKDIR:
+        return mkdir(path, request->mode);
+    case GW_FILES_UNLINK:
+        return unlink(path);
+    case GW_FILES_RENAME:
+        return rename(path, other);
+    case GW_FILES_SYMLINK:
+        return symlink(other, path);
+    case GW_FILES_READLINK:
+        length = readlink(path, data, PATH_MAX);
+        head->bytes = length > 0 ? (uint32_t)length : 0;
+        return length < 0 ? -1 : 0;
+    case GW_FILES_STAT:
+        return stat(path, &head->status);
+    case GW_FILES_ACCESS:
+        return access(path, request->flags);
+    case GW_FILES_CHMOD:
+        return chmod(path, request->mode);
+    case GW_FILES_REMOVE:
+        return gw_dir_remove(path, NULL) < 0 ? -1 : 0;
+    case GW_FILES_MAKE:
+        return gw_dir_make(path, NULL) < 0 ? -1 : 0;
+    default:
+        errno = ENOSYS;
+        return -1;
+    }
+}
+
+static bool serve(void)
+{
+    struct gw_files_request request;
+    struct gw_files_answer head = {0};
+    char texts[2][PATH_MAX] = {"", ""}, data[PATH_MAX];
+    if (!read_all(&request, sizeof request))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (request.bytes[i] > PATH_MAX || !read_all(texts[i], request.bytes[i]))
+            return false;
+        texts[i][request.bytes[i] ? request.bytes[i] - 1 : 0] = '\0';
+    }
+    errno = EIO;
+    int rc = perform(&request, texts[0], texts[1], &head, data);
+    head.errnum = rc < 0 ? errno : 0;
+    const bool opened = rc >= 0 && request.operation == GW_FILES_OPEN;
+    bool well = answer(&head, data, opened ? rc : -1);
+    if (opened)
+        close(rc);
+    return well;
+}
+
+int gw_files_agent_main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    (void)prctl(PR_SET_NAME, "gangway-files");
+    (void)umask(077); /* folders of the worker are private */
+    while (serve())
+        ;
+    return EXIT_SUCCESS;
+}
