@@ -91,6 +91,10 @@ static int nccl_move(struct gw_nccl *self, const struct gw_comm_item *item,
                                  error);
     if (rc < 0)
         return rc;
+    if (args->stream)
+        rc = gw_nccl_watch_before(self, args->stream, error);
+    if (rc < 0)
+        return rc;
     gw_nccl_watch_lock();
     ncclResult_t launched =
         self->nccl ? nccl_launch(self, item->verb, args, places) : ncclInvalidUsage;
@@ -182,12 +186,18 @@ static int group_run(struct gw_nccl *self, const struct gw_comm_item *items, siz
                      struct gw_error *error)
 {
     bool blocks = false;
+    int rc = 0;
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (items[i].args.stream)
+            rc = gw_nccl_watch_before(self, items[i].args.stream, error);
+    if (rc < 0)
+        return rc;
     gw_nccl_watch_lock();
     ncclResult_t launched = group_launch(self, items, count);
     gw_nccl_watch_unlock();
     if (!has_started(launched))
         return gw_nccl_wait_failed(self, launched, error);
-    int rc = gw_nccl_wait_event(self, NULL, error);
+    rc = gw_nccl_wait_event(self, NULL, error);
     for (size_t i = 0; i < count && rc == 0; i++) {
         blocks = blocks || !items[i].args.stream;
         if (items[i].args.stream)
@@ -282,12 +292,20 @@ static void nccl_free(struct gw_nccl *self)
     gw_nccl_watch_remove(self);
     if (self->nccl && gw_segment_broken(self->segment, NULL) == 0)
         gw_nccl_wait_finish(self);
-    gw_nccl_watch_drop(self);
+    if (gw_nccl_watch_close(self))
+        gw_nccl_comm_release(self);
+}
+
+void gw_nccl_comm_release(struct gw_nccl *self)
+{
+    (void)cudaSetDevice(self->device);
     if (!gw_nccl_wait_quiet(self)) { /* leave the memory to work that does not end */
         free(self);
         return;
     }
     gw_nccl_memory_deinit(self);
+    if (self->replays)
+        (void)cudaFreeHost((void *)(uintptr_t)self->replays);
     if (self->event)
         (void)cudaEventDestroy(self->event);
     if (self->order)
@@ -359,6 +377,11 @@ static int nccl_init(struct gw_nccl *self, struct gw_error *error)
         cuda = cudaEventCreateWithFlags(&self->event, cudaEventDisableTiming);
     if (cuda == cudaSuccess)
         cuda = cudaEventCreateWithFlags(&self->order, cudaEventDisableTiming);
+    void *replays = NULL;
+    if (cuda == cudaSuccess)
+        cuda = cudaHostAlloc(&replays, sizeof *self->replays, cudaHostAllocMapped);
+    if (cuda == cudaSuccess)
+        self->replays = memset(replays, 0, sizeof *self->replays);
     return cuda == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "a stream of the GPU", cuda, error);
 }
 

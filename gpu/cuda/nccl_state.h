@@ -35,6 +35,12 @@ struct gw_nccl_mark {
 
 enum { GW_NCCL_MARKS = 16 };
 
+/* Captured operations that replays of graphs have begun and ended, in page-locked memory: the
+ * device counts. Work runs as long as they differ. */
+struct gw_nccl_replays {
+    uint32_t begun, ended;
+};
+
 struct gw_nccl {
     struct gw_comm comm;
     struct gw_comm *host;       /* used to meet; owned while this communicator is open */
@@ -56,7 +62,14 @@ struct gw_nccl {
     struct gw_nccl *watch_next; /* used by nccl_watch.c, like what follows */
     struct gw_nccl_mark marks[GW_NCCL_MARKS];
     uint64_t failed_ns; /* when NCCL was first seen to have failed; 0: not */
-    ncclComm_t ending;  /* being aborted; NULL: not, or done */
+    volatile struct gw_nccl_replays *replays;
+    enum gw_comm_verb replays_verb; /* of the last captured operation, and its timeout */
+    uint64_t replays_timeout_ns;
+    uint32_t replays_ended;    /* as last seen */
+    uint64_t replays_since_ns; /* when it changed last while work ran; 0: no work runs */
+    ncclComm_t ending;         /* being aborted; NULL: not, or done */
+    uint64_t ending_until_ns;  /* callers wait for it so long */
+    bool is_abandoned;         /* the thread that aborts it frees it */
     struct gw_nccl *ending_next;
 };
 
@@ -69,12 +82,24 @@ struct gw_nccl {
 int gw_nccl_watch_add(struct gw_nccl *self, struct gw_error *error);
 void gw_nccl_watch_remove(struct gw_nccl *self);
 
-/* gw_nccl_watch_mark announces work that the operation in progress has put on a stream. */
+/* gw_nccl_watch_before comes before the operation in progress puts work on a stream, and
+ * gw_nccl_watch_mark after it. Replays of captured work have the deadline that the operation had
+ * when it was captured, counted from the moment when a replay comes to it. */
+int gw_nccl_watch_before(struct gw_nccl *self, cudaStream_t stream, struct gw_error *error);
 int gw_nccl_watch_mark(struct gw_nccl *self, cudaStream_t stream, struct gw_error *error);
 
 /* gw_nccl_watch_drop aborts the NCCL communicator immediately, and all others that are broken. Work
- * that they have launched ends. */
+ * that they have launched ends. The abort itself waits for the device, where a kernel of the
+ * program may never end: the call returns after two seconds at the latest. */
 void gw_nccl_watch_drop(struct gw_nccl *self);
+
+/* gw_nccl_watch_close does the same at the end of a communicator that is no longer watched. Returns
+ * false if the abort goes on: gw_nccl_comm_release is then called when it is done, by the thread
+ * that does it, and the caller must not use `self` any more. */
+bool gw_nccl_watch_close(struct gw_nccl *self);
+
+/* gw_nccl_comm_release (nccl_comm.c) frees everything except `host`. */
+void gw_nccl_comm_release(struct gw_nccl *self);
 
 /* Between gw_nccl_watch_lock and gw_nccl_watch_unlock no other thread aborts a communicator. A
  * caller may use gw_nccl.nccl if it is not NULL, and must not wait for other ranks. */

@@ -24,10 +24,11 @@
  * but the last. Gradients are then added locally and reduced in the last micro-step.
  *
  * With a stream, a whole step can be captured in a CUDA graph and replayed, from gw_ddp_zero to
- * gw_ddp_finish and the optimizer. Before the capture, run one step without it. After a launch of
- * the graph call gw_comm_wait on its stream now and then: nothing else has a deadline then. Between
- * launches gw_optimizer_set_lr changes the learning rate. Destroy
- * the graph before the communicator is closed.
+ * gw_ddp_finish and the optimizer. Before the capture, run one step without it. Each reduction in a
+ * replay has the timeout that the communicator had at the capture, counted from the moment when the
+ * device comes to it. If it is late, the communicator breaks, the next operation returns
+ * GW_ETIMEDOUT, and the graph must not be launched again. Between launches gw_optimizer_set_lr
+ * changes the learning rate. Destroy the graph before the communicator is closed.
  *
  * One thread of each rank calls the functions of this header. All ranks must call them in the same
  * order, except gw_ddp_gradient, gw_ddp_zero and gw_ddp_ready. Errors of the communicator are

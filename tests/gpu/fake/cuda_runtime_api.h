@@ -44,6 +44,7 @@ enum cudaMemoryType {
 };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventDisableTiming = 2 };
+enum { cudaHostAllocMapped = 2 };
 struct cudaPointerAttributes {
     enum cudaMemoryType type;
     int device;
@@ -57,6 +58,8 @@ cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags);
+cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream);

@@ -94,6 +94,26 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
     return fake_alloc(memory, bytes, 0);
 }
 
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+    fake_counted(FAKE_ALLOC);
+    cudaError_t rc = fake_enter_uncaptured();
+    if (rc == cudaSuccess && flags != cudaHostAllocMapped)
+        rc = fake_told(cudaErrorInvalidValue);
+    if (rc == cudaSuccess)
+        *memory = malloc(bytes);
+    return rc;
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    fake_counted(FAKE_ALLOC);
+    cudaError_t rc = fake_enter_uncaptured();
+    if (rc == cudaSuccess)
+        free(memory);
+    return rc;
+}
+
 cudaError_t fake_free(void *memory, int is_nccl)
 {
     fake_counted(FAKE_ALLOC);

@@ -157,6 +157,39 @@ static void stuck_streams_end_at_their_deadline_although_no_operation_waits(void
     gw_comm_close(comm);
 }
 
+/* No call of the library launches a replay: the watchdog sees the device come to the collective. */
+static void stuck_replay_of_a_graph_ends_at_its_deadline(void **state)
+{
+    struct gw_comm *comm;
+    struct gw_error error;
+    cudaGraph_t graph;
+    cudaGraphExec_t replay;
+    void *memory, *stream;
+    set_fault(NULL);
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    assert_int_equal(gw_comm_alloc(comm, 64, &memory, &error), 0);
+    stream_reduce(comm, memory, &stream);
+    assert_int_equal(gw_comm_wait(comm, stream, &error), 0);
+    gw_comm_set_timeout(comm, 50000000);
+    assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    stream_reduce(comm, memory, &stream);
+    assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    assert_int_equal(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
+    gw_comm_set_timeout(comm, MINUTE_NS);
+    assert_int_equal(cudaGraphLaunch(replay, stream), cudaSuccess);
+    assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+    assert_int_equal(gw_comm_barrier(comm, &error), 0); /* done: it is not late */
+    fake_hold(1);
+    assert_int_equal(cudaGraphLaunch(replay, stream), cudaSuccess);
+    assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+    fake_hold(0);
+    assert_int_equal(gw_comm_barrier(comm, &error), GW_ETIMEDOUT);
+    assert_non_null(
+        strstr(error.text, "all_reduce: rank 0: in a replay of a graph: not done after 50ms"));
+    assert_int_equal(cudaGraphDestroy(graph), cudaSuccess);
+    gw_comm_close(comm);
+}
+
 /* The launcher aborts the gang while this thread waits in CUDA. */
 static void stuck_stream_ends_when_the_gang_is_aborted(void **state)
 {
@@ -213,6 +246,27 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static void gate_run(void *arg)
 {
     pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+}
+
+/* NCCL's abort waits for a kernel of the program that does not end. Operations, and close, wait for
+ * the abort two seconds altogether. What is left is freed when the kernel ends. */
+static void stuck_kernel_of_the_program_does_not_hold_up_an_abort(void **state)
+{
+    struct gw_comm *comm;
+    struct gw_error error;
+    void *memory, *stream;
+    set_fault(NULL);
+    assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
+    assert_int_equal(gw_comm_alloc(comm, 64, &memory, &error), 0);
+    assert_int_equal(gw_comm_stream(comm, &stream, &error), 0);
+    gw_comm_set_timeout(comm, 50000000);
+    pthread_mutex_lock(&gate);
+    fake_enqueue(stream, gate_run, malloc(1));
+    stream_reduce(comm, memory, &stream);
+    assert_int_equal(gw_comm_wait(comm, stream, &error), GW_ETIMEDOUT);
+    assert_int_equal(gw_comm_barrier(comm, &error), GW_ETIMEDOUT);
+    gw_comm_close(comm);
     pthread_mutex_unlock(&gate);
 }
 
@@ -382,6 +436,8 @@ int main(void)
         cmocka_unit_test(background_error_on_a_stream_aborts_the_next_wait),
         cmocka_unit_test(stuck_collective_ends_at_its_deadline_or_abort),
         cmocka_unit_test(stuck_streams_end_at_their_deadline_although_no_operation_waits),
+        cmocka_unit_test(stuck_replay_of_a_graph_ends_at_its_deadline),
+        cmocka_unit_test(stuck_kernel_of_the_program_does_not_hold_up_an_abort),
         cmocka_unit_test(stuck_stream_ends_when_the_gang_is_aborted),
         cmocka_unit_test(stuck_kernel_of_the_program_ends_an_allocation_at_its_deadline),
         cmocka_unit_test(freeing_memory_in_use_waits_until_the_deadline),
