@@ -25,6 +25,7 @@ static const char usage[] =
     "  --optimizer NAME   sgd, adam or lars (sgd)\n"
     "  --lr X             learning rate of one rank; N ranks have N times this (sgd 0.01, adam\n"
     "                     0.001, lars 0.05)\n"
+    "  --precision NAME   f32, or bf16 or f16 with masters in float (f32)\n"
     "  --gpu              train on GPUs, one for each rank\n"
     "  --plateau          reduce the rate if the held-out loss no longer falls (else a cosine)\n"
     "  --batch N          images of each rank; the global batch is N x ranks (50)\n"
@@ -93,6 +94,9 @@ static int read_option(int option, struct arguments *arguments)
     case 'o':
         train->optimizer = optarg;
         return 0;
+    case 'P':
+        train->precision = optarg;
+        return 0;
     case 'g':
         train->gpu = true;
         return 0;
@@ -110,12 +114,19 @@ static int read_option(int option, struct arguments *arguments)
 static int read_arguments(int argc, char **argv, struct arguments *arguments)
 {
     static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'r'},  {"data", required_argument, NULL, 'd'},
-        {"net", required_argument, NULL, 'n'},    {"optimizer", required_argument, NULL, 'o'},
-        {"lr", required_argument, NULL, 'l'},     {"gpu", no_argument, NULL, 'g'},
-        {"plateau", no_argument, NULL, 'p'},      {"batch", required_argument, NULL, 'b'},
-        {"epochs", required_argument, NULL, 'e'}, {"seed", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"ranks", required_argument, NULL, 'r'},
+        {"data", required_argument, NULL, 'd'},
+        {"net", required_argument, NULL, 'n'},
+        {"optimizer", required_argument, NULL, 'o'},
+        {"lr", required_argument, NULL, 'l'},
+        {"precision", required_argument, NULL, 'P'},
+        {"gpu", no_argument, NULL, 'g'},
+        {"plateau", no_argument, NULL, 'p'},
+        {"batch", required_argument, NULL, 'b'},
+        {"epochs", required_argument, NULL, 'e'},
+        {"seed", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int rc = 0, option;
     while (rc == 0 && (option = getopt_long(argc, argv, "", options, NULL)) >= 0)
@@ -170,9 +181,13 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
 
-    struct arguments arguments = {
-        .train = {.net = "convnet", .optimizer = "sgd", .batch = 50, .epochs = 8, .seed = 1},
-        .ranks = 2};
+    struct arguments arguments = {.train = {.net = "convnet",
+                                            .optimizer = "sgd",
+                                            .precision = "f32",
+                                            .batch = 50,
+                                            .epochs = 8,
+                                            .seed = 1},
+                                  .ranks = 2};
     struct gw_error error = {0};
     if (read_arguments(argc, argv, &arguments) < 0)
         return EXIT_USAGE;

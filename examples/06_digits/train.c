@@ -4,6 +4,7 @@
 
 #include "examples/06_digits/images.h"
 #include "examples/06_digits/model.h"
+#include "examples/06_digits/precision.h"
 #include "examples/nn/device.h"
 
 #include <gangway/rng.h>
@@ -12,13 +13,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { TENSORS_MAX = 64, WARM_UP_EPOCHS = 1, SHIFT_MAX = 2 };
+enum { WARM_UP_EPOCHS = 1, SHIFT_MAX = 2 };
 
 /* Where training stands; the head of a checkpoint. */
 struct position {
     int64_t epoch, step; /* step: of the epoch */
     struct gw_schedule_state schedule;
     struct gw_plateau_state plateau;
+    struct gw_scaler_state scaler;
     double reduced; /* what the plateau has made of the schedule's rate: a factor */
 };
 
@@ -29,7 +31,10 @@ struct run {
     struct digits_images images;
     struct nn_device *device; /* NULL: the CPU */
     struct nn_net *net;
-    nn_real *parameters, *gradients[TENSORS_MAX]; /* on the device, if there is one */
+    nn_real *parameters;                 /* on the device, if there is one */
+    void *gradients[DIGITS_TENSORS_MAX]; /* in ddp's buckets, of the type of `precision` */
+    struct digits_precision precision;
+    struct gw_scaler *scaler; /* NULL: the loss is not scaled */
     nn_real *parameters_copy; /* on the host: as they were when they were last copied */
     struct gw_ddp *ddp;
     struct gw_optimizer *optimizer;
@@ -60,6 +65,7 @@ struct gw_value *digits_train_argument(const struct digits_train_options *option
     struct gw_value *dict = gw_dict();
     int rc = gw_dict_set(dict, "net", gw_str(options->net));
     rc |= gw_dict_set(dict, "optimizer", gw_str(options->optimizer));
+    rc |= gw_dict_set(dict, "precision", gw_str(options->precision));
     rc |= gw_dict_set(dict, "data", gw_str(options->data));
     rc |= gw_dict_set(dict, "gpu", gw_bool(options->gpu));
     rc |= gw_dict_set(dict, "plateau", gw_bool(options->plateau));
@@ -82,6 +88,8 @@ static int read_options(struct gw_task *task, struct digits_train_options *optio
         rc = gw_value_get_str(gw_value_find(dict, "net"), &options->net, error);
     if (rc == 0)
         rc = gw_value_get_str(gw_value_find(dict, "optimizer"), &options->optimizer, error);
+    if (rc == 0)
+        rc = gw_value_get_str(gw_value_find(dict, "precision"), &options->precision, error);
     if (rc == 0)
         rc = gw_value_get_str(gw_value_find(dict, "data"), &options->data, error);
     if (rc == 0)
@@ -179,34 +187,57 @@ static int make_net(struct run *run)
     nn_net_randomise(run->net, (uint64_t)run->options.seed, run->parameters_copy);
     if (gw_comm_size(comm) > 1)
         nn_net_synchronise(run->net, sum_statistics, gw_comm_size(comm), run);
-    return copy_parameters(run, true);
+    rc = copy_parameters(run, true);
+    if (rc == 0)
+        rc = digits_precision_init(&run->precision, run->options.precision, run->net, run->device,
+                                   error);
+    if (rc == 0 && run->precision.dtype == GW_DTYPE_F16)
+        rc = gw_scaler_new(GW_SCALER_OPTIONS(.interval = 200), &run->scaler, error);
+    return rc;
+}
+
+static bool is_mixed(const struct run *run)
+{
+    return run->precision.dtype != GW_DTYPE_F32;
+}
+
+/* The parameter that ranks exchange and the optimizer changes. */
+static void *parameter_of(const struct run *run, const struct nn_tensor *tensor)
+{
+    if (is_mixed(run))
+        return run->precision.parameters + tensor->offset;
+    return run->parameters + tensor->offset;
 }
 
 static int open_ddp(struct run *run)
 {
-    struct gw_ddp_param params[TENSORS_MAX];
+    struct gw_ddp_param params[DIGITS_TENSORS_MAX];
     const size_t count = nn_net_tensors(run->net);
     memset(params, 0, sizeof params);
     for (size_t t = 0; t < count; t++) {
         const struct nn_tensor *tensor = nn_net_tensor(run->net, t);
         params[t].name = tensor->name;
-        params[t].data = run->parameters + tensor->offset;
-        params[t].dtype = GW_DTYPE_F32;
+        params[t].data = parameter_of(run, tensor);
+        params[t].dtype = run->precision.dtype;
         params[t].dims = tensor->dims;
         memcpy(params[t].shape, tensor->shape, sizeof tensor->shape);
     }
+    if (is_mixed(run))
+        digits_precision_narrow(&run->precision, run->parameters);
     int rc = gw_ddp_open(GW_DDP_OPTIONS(.comm = gw_task_comm(run->task), .params = params,
                                         .params_count = count,
                                         .stream = run->device ? run->device->stream : NULL),
                          &run->ddp, gw_task_error(run->task));
     for (size_t t = 0; t < count && rc == 0; t++)
         run->gradients[t] = gw_ddp_gradient(run->ddp, t);
+    if (rc == 0 && is_mixed(run)) /* those of rank 0 */
+        digits_precision_widen(&run->precision, run->parameters);
     return rc;
 }
 
 static int make_optimizer(struct run *run)
 {
-    struct gw_optimizer_tensor tensors[TENSORS_MAX];
+    struct gw_optimizer_tensor tensors[DIGITS_TENSORS_MAX];
     struct gw_optimizer_options options = gw_optimizer_sgd(run->options.lr);
     options.momentum = 0.9;
     options.nesterov = true;
@@ -224,7 +255,8 @@ static int make_optimizer(struct run *run)
     memset(tensors, 0, sizeof tensors);
     for (size_t t = 0; t < nn_net_tensors(run->net); t++) {
         const struct nn_tensor *tensor = nn_net_tensor(run->net, t);
-        tensors[t].data = run->parameters + tensor->offset;
+        tensors[t].data = parameter_of(run, tensor);
+        tensors[t].dtype = run->precision.dtype;
         tensors[t].gradient = run->gradients[t];
         tensors[t].count = tensor->count;
         tensors[t].no_decay = tensor->no_decay;
@@ -293,6 +325,8 @@ static int save(struct run *run)
         return rc < 0 ? rc : gw_task_fail(run->task, GW_EIO, "cannot read the GPU's memory");
     run->at.schedule = gw_schedule_state(run->schedule);
     run->at.plateau = gw_plateau_state(run->plateau);
+    if (run->scaler)
+        run->at.scaler = gw_scaler_state(run->scaler);
     char *at = move(run->state, &run->at, sizeof run->at, true);
     at = move(at, run->parameters_copy, nn_net_parameters(run->net) * sizeof(nn_real), true);
     at = move(at, numbers, statistics * sizeof(nn_real), true);
@@ -318,6 +352,8 @@ static int restore(struct run *run)
         rc = nn_net_statistics_changed(run->net, gw_task_error(run->task));
     if (rc == 0)
         rc = copy_parameters(run, true);
+    if (run->scaler)
+        gw_scaler_set_state(run->scaler, &run->at.scaler);
     gw_plateau_set_state(run->plateau, &run->at.plateau);
     gw_schedule_set_state(run->schedule, &run->at.schedule);
     if (gw_task_rank(run->task) == 0)
@@ -363,8 +399,21 @@ static void choose_batch(struct run *run)
 static void run_on_gradient(void *user, size_t tensor)
 {
     struct run *run = user;
+    if (is_mixed(run))
+        digits_precision_gradient(&run->precision, tensor, run->gradients[tensor]);
     if (run->rc == 0)
         run->rc = gw_ddp_ready(run->ddp, tensor, gw_task_error(run->task));
+}
+
+/* Also of 16 bits: then the layers compute with the rounded parameters. */
+static int optimizer_step(struct run *run)
+{
+    struct gw_error *error = gw_task_error(run->task);
+    const int rc = run->scaler ? gw_scaler_step(run->scaler, run->optimizer, NULL, NULL, error)
+                               : gw_optimizer_step(run->optimizer, error);
+    if (rc == 0 && is_mixed(run))
+        digits_precision_widen(&run->precision, run->parameters);
+    return rc;
 }
 
 static int train_step(struct run *run, double *loss)
@@ -374,7 +423,12 @@ static int train_step(struct run *run, double *loss)
     const nn_real *output;
     size_t right;
     choose_batch(run);
-    gw_ddp_zero(run->ddp);
+    if (is_mixed(run))
+        digits_precision_zero(&run->precision);
+    else
+        gw_ddp_zero(run->ddp);
+    if (run->scaler)
+        nn_net_scale_loss(run->net, gw_scaler_scale(run->scaler));
     int rc =
         nn_net_forward(run->net, run->parameters, run->pixels, (size_t)batch, true, &output, error);
     if (rc == 0)
@@ -384,8 +438,10 @@ static int train_step(struct run *run, double *loss)
     if (rc < 0)
         return rc;
     run->rc = 0;
-    rc = nn_net_backward(run->net, run->parameters, NULL, run->gradients, run_on_gradient, run,
-                         error);
+    rc =
+        nn_net_backward(run->net, run->parameters, NULL,
+                        is_mixed(run) ? run->precision.gradients : (nn_real *const *)run->gradients,
+                        run_on_gradient, run, error);
     rc = rc < 0 ? rc : run->rc;
     if (rc == 0)
         rc = gw_ddp_finish(run->ddp, error);
@@ -394,7 +450,7 @@ static int train_step(struct run *run, double *loss)
     if (rc < 0)
         return rc;
     gw_optimizer_set_lr(run->optimizer, gw_schedule_lr(run->schedule) * run->at.reduced);
-    rc = gw_optimizer_step(run->optimizer, error);
+    rc = optimizer_step(run);
     (void)gw_schedule_next(run->schedule);
     run->trained += (double)batch * gw_comm_size(gw_task_comm(run->task));
     return rc;
@@ -519,7 +575,9 @@ static int digits_train(struct gw_task *task)
     gw_schedule_free(run.schedule);
     gw_sampler_free(run.sampler);
     gw_optimizer_free(run.optimizer);
+    gw_scaler_free(run.scaler);
     gw_ddp_close(run.ddp);
+    digits_precision_deinit(&run.precision);
     nn_net_free(run.net);
     if (run.device)
         nn_device_release(run.device, run.parameters);

@@ -9,6 +9,7 @@ GW_TASK_DECLARE(digits_train);
 struct digits_train_options {
     const char *net;       /* "convnet" or "residual" */
     const char *optimizer; /* "sgd", "adam", "lars" */
+    const char *precision; /* "f32", "bf16", "f16": of parameters and gradients */
     const char *data;      /* folder with MNIST's files; "": drawn digits */
     bool gpu;              /* train on GPUs: the gang has one for each rank */
     bool plateau;  /* the rate falls if the held-out loss no longer does; else by a cosine */

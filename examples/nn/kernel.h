@@ -46,6 +46,8 @@ enum nn_kernel_kind {
     NN_KERNEL_ONE_HOT,     /* at: symbol, -> one_hot; n: symbols */
     NN_KERNEL_LEAVES,      /* at: logits, bias, leaf_start, labels, -> losses; n: labels; x: share.
                               Logits become their gradients */
+    NN_KERNEL_NARROW,      /* at: reals, -> halves; n: 1: bf16, 0: f16 */
+    NN_KERNEL_WIDEN,       /* at: halves, -> reals; n: as NARROW */
     NN_KERNEL_SUM_MOMENTS, /* sums; at: from, -> sums; n: channels, area, samples */
     NN_KERNEL_SUM_SLOPES,  /* sums; at: from, gradient, moments, -> sums, += scale gradient, +=
                               shift gradient; n: as SUM_MOMENTS */

@@ -48,6 +48,7 @@ struct nn_net {
     size_t products_count;
     double *sums;               /* scratch of normalisations, [2][channels] */
     struct nn_entropy *entropy; /* used by nn_net_entropy; NULL: not yet */
+    double loss_scale;          /* of gradients, see nn_net_scale_loss */
     struct nn_device *device;   /* NULL: the CPU; else values, gradients, statistics and scratch are
                                    in its memory */
     nn_real *statistics_copy;   /* on the host, if there is a device */

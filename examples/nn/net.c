@@ -27,6 +27,7 @@ struct nn_net *nn_net_new(struct nn_shape input)
     }
     net->layers[0].shape = input;
     net->layers_count = net->ranks = 1;
+    net->loss_scale = 1;
     if (input.channels < 1 || input.height < 1 || input.width < 1)
         net->rc = gw_error_set(&net->error, GW_EINVAL, "an input of %d x %d x %d has no number",
                                input.channels, input.height, input.width);
@@ -499,7 +500,7 @@ static void entropy_on_device(struct nn_net *net, const uint8_t *labels, int cla
     NN_DEVICE_RUN(net->device, .kind = NN_KERNEL_ENTROPY, .count = samples,
                   .at = {net->layers[net->layers_count - 1].value, own->labels, own->parts,
                          own->parts + samples, own->gradient},
-                  .n = {classes}, .x = (double)samples);
+                  .n = {classes}, .x = (double)samples / net->loss_scale);
     NN_DEVICE_RUN(net->device, .kind = NN_KERNEL_SUM_DOUBLES, .count = 1,
                   .at = {own->parts, own->parts + samples, own->sums}, .n = {(int64_t)samples});
     nn_device_copy(net->device, own->got, own->sums, sizeof own->got);
@@ -512,12 +513,20 @@ int nn_net_entropy(struct nn_net *net, const uint8_t *labels, struct gw_error *e
     const int rc = net->entropy ? 0 : entropy_new(net, error);
     if (rc < 0)
         return rc;
-    if (net->device)
+    if (net->device) {
         entropy_on_device(net, labels, classes);
-    else
-        net->entropy->loss = nn_cross_entropy(output->value, labels, net->batch, classes,
-                                              net->entropy->gradient, &net->entropy->right);
+        return 0;
+    }
+    net->entropy->loss = nn_cross_entropy(output->value, labels, net->batch, classes,
+                                          net->entropy->gradient, &net->entropy->right);
+    for (size_t i = 0; net->loss_scale != 1 && i < net->batch * (size_t)classes; i++)
+        net->entropy->gradient[i] *= (nn_real)net->loss_scale;
     return 0;
+}
+
+void nn_net_scale_loss(struct nn_net *net, double scale)
+{
+    net->loss_scale = scale;
 }
 
 int nn_net_entropy_end(struct nn_net *net, double *loss, size_t *right, struct gw_error *error)

@@ -105,9 +105,11 @@ double nn_cross_entropy(const nn_real *output, const uint8_t *labels, size_t sam
                         nn_real *gradient, size_t *right);
 
 /* nn_net_entropy does the same with the output of the last forward pass, and keeps the gradient for
- * nn_net_backward. nn_net_entropy_end gives the loss and how many are right; with a device it waits
- * for all work, and returns the first failure. GW_ENOMEM. */
+ * nn_net_backward, multiplied by the scale of nn_net_scale_loss (for gw_scaler). nn_net_entropy_end
+ * gives the loss and how many are right; with a device it waits for all work, and returns the first
+ * failure. GW_ENOMEM. */
 int nn_net_entropy(struct nn_net *net, const uint8_t *labels, struct gw_error *error);
+void nn_net_scale_loss(struct nn_net *net, double scale); /* 1 at first */
 int nn_net_entropy_end(struct nn_net *net, double *loss, size_t *right, struct gw_error *error);
 
 #endif

@@ -39,6 +39,21 @@ class Digits(e2e.Case):
         self.assertGreaterEqual(float(re.search(r"([\d.]+)% of the held-out", said)[1]), 98)
 
     @e2e.in_release
+    def test_parameters_of_16_bits_learn_and_continue_after_a_restart(self):
+        epoch = r"epoch +2/2 .*(held out: .*right)"
+        self.up("--slots", "2")
+        for precision in ("bf16", "f16"):
+            options = ("--precision", precision, "--epochs", "2")
+            said = self.digits(*options).stdout
+            self.assertGreaterEqual(float(re.search(r"([\d.]+)% of the held-out", said)[1]), 98)
+            gang = self.start(DIGITS, *options)
+            gang.wait_output("epoch +1/2")
+            self.gangway("restart", str(self.gangway_json("jobs")[0]["id"]))
+            self.assertEqual(gang.wait(200), 0, gang.text)
+            self.assertRegex(gang.text, r"continues at step \d+")
+            self.assertEqual(re.search(epoch, gang.text)[1], re.search(epoch, said)[1])
+
+    @e2e.in_release
     def test_residual_net_learns_with_lars_and_a_plateau(self):
         said = self.digits("--net", "residual", "--optimizer", "lars", "--plateau", "--epochs",
                            "3").stdout
@@ -74,7 +89,7 @@ class Digits(e2e.Case):
                               (["--data", "nowhere"], "nowhere: No such file"),
                               (["more"], "more is no option")):
             self.assertIn(text, self.digits(*options, rc=2).stderr)
-        for options in (["--net", "deep"], ["--optimizer", "lion"]):
+        for options in (["--net", "deep"], ["--optimizer", "lion"], ["--precision", "f8"]):
             self.assertIn(f'"{options[1]}"', self.digits(*options, rc=1).stderr)
 
     @e2e.in_release

@@ -50,7 +50,7 @@ class Nccl(e2e.Case):
         runs = (("petnames", r"Held-out loss ([\d.]+)", "--lr", ".002", "--steps", "8", "--batch",
                  "50", "--data", self.write("names", "\n".join(names)), "--checkpoint", "model"),
                 ("digits", r"held out: loss ([\d.]+)", "--net", "residual", "--epochs", "1",
-                 "--batch", "100", "--data", self.digits()))
+                 "--batch", "100", "--precision", "f16", "--data", self.digits()))
         return [float(re.search(pattern, self.run_program(
             os.path.join(e2e.BUILD, "bin", name), *words, *options, timeout_s=200).stdout)[1])
                 for name, pattern, *words in runs]

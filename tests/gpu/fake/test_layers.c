@@ -5,9 +5,11 @@
 #include "examples/06_digits/images.h"
 #include "examples/06_digits/model.h"
 #include "examples/nn/device.h"
+#include "examples/nn/half.h"
 #include "examples/nn/net.h"
 #include "examples/petnames/device_model.h"
 
+#include <gangway/dtype.h>
 #include <gangway/rng.h>
 #include <math.h>
 #include <stdlib.h>
@@ -237,6 +239,32 @@ static void lstm_computes_the_same_on_a_gpu(void **state)
     free(parameters);
 }
 
+/* -- 16 bits ----------------------------------------------------------------------------------- */
+
+static void check_half(float value)
+{
+    if (nn_half_to_bf16(value) != gw_bf16_from_f32(value) ||
+        nn_half_to_f16(value) != gw_f16_from_f32(value))
+        fail_msg("%a becomes %04x and %04x", (double)value, nn_half_to_bf16(value),
+                 nn_half_to_f16(value));
+}
+
+/* Also of the number in the middle between two of 16 bits, and of its neighbours. */
+static void numbers_of_16_bits_are_rounded_as_by_gangway(void **state)
+{
+    for (uint32_t half = 0; half < 65536; half++) {
+        const float bf16 = nn_half_from_bf16((uint16_t)half);
+        const float f16 = nn_half_from_f16((uint16_t)half);
+        const float expected[] = {gw_bf16_to_f32((uint16_t)half), gw_f16_to_f32((uint16_t)half)};
+        const float own[] = {bf16, f16};
+        assert_memory_equal(own, expected, sizeof own);
+        for (uint32_t below = 0xfff; below <= 0x1001; below++)
+            check_half(nn_half_float(nn_half_bits(f16) + below));
+        for (uint32_t below = 0x7fff; below <= 0x8001; below++)
+            check_half(nn_half_float(nn_half_bits(bf16) + below));
+    }
+}
+
 /* -- Failures ---------------------------------------------------------------------------------- */
 
 static void first_failure_of_a_device_stays(void **state)
@@ -274,6 +302,7 @@ int main(void)
         cmocka_unit_test(convnet_computes_the_same_on_a_gpu),
         cmocka_unit_test(residual_net_computes_the_same_on_a_gpu),
         cmocka_unit_test(lstm_computes_the_same_on_a_gpu),
+        cmocka_unit_test(numbers_of_16_bits_are_rounded_as_by_gangway),
         cmocka_unit_test(first_failure_of_a_device_stays),
         cmocka_unit_test(missing_device_memory_is_reported),
     };
