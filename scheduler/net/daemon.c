@@ -49,7 +49,7 @@ struct daemon {
     struct gw_crew *crew;
     struct gw_tidy *tidy;
     uint32_t looks;
-    uv_signal_t signals[2];
+    uv_signal_t signals[3];
     uv_poll_t lifeline;
     uv_timer_t idle, look;     /* look: for looks at the socket in the folder */
     uv_timer_t deadline, late; /* late: for workers that are late to register */
@@ -96,7 +96,7 @@ static void close_all(struct daemon *daemon)
                         (!daemon->is_given_up || gw_crew_lives_on(daemon->given.dir)));
     gw_tidy_close(daemon->tidy);
     uv_timer_stop(&daemon->deadline);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
     uv_close((uv_handle_t *)&daemon->idle, NULL);
     uv_close((uv_handle_t *)&daemon->look, NULL);
@@ -162,10 +162,45 @@ static void daemon_on_damaged(const struct gw_error *error, void *arg)
 
 /* -- Reasons to end --------------------------------------------------------------------------- */
 
+/* The configuration file; see gw_daemon_configure. */
+static struct {
+    gw_daemon_read read;
+    void *arg;
+} configuration;
+
+void gw_daemon_configure(gw_daemon_read read, void *arg)
+{
+    configuration.read = read;
+    configuration.arg = arg;
+}
+
+/* Reads the configuration file, and follows its policy. */
+static int follow(struct daemon *daemon, struct gw_error *error)
+{
+    const struct gw_cluster_policy *policy;
+    char restart[256];
+    if (!configuration.read || daemon->crew_closing)
+        return 0;
+    int rc = configuration.read(configuration.arg, &policy, restart, sizeof restart, error);
+    if (rc == 0)
+        rc = gw_server_follow(daemon->server, policy, error);
+    if (rc == 0 && *restart)
+        gw_log_warn("these options have changed, and need a restart of the scheduler: %s", restart);
+    return rc;
+}
+
 static void daemon_on_signal(uv_signal_t *handle, int signal)
 {
     struct daemon *daemon = handle->data;
     const char *why = signal == SIGINT ? "interrupted" : "terminated";
+    struct gw_error error;
+    if (signal == SIGHUP) {
+        if (follow(daemon, &error) == 0)
+            gw_log_info("the configuration file was read again");
+        else
+            gw_log_error("the configuration file is refused, and nothing changes: %s", error.text);
+        return;
+    }
     if (daemon->ending)
         gw_server_stop(daemon->server); /* the second signal */
     else if (daemon->given.private_cluster || gw_server_ends(daemon->server))
@@ -314,11 +349,12 @@ static void daemon_on_late(uv_timer_t *timer)
 static void watch(struct daemon *daemon)
 {
     uv_loop_t *loop = &daemon->loop;
-    static const int numbers[] = {SIGTERM, SIGINT};
-    for (int i = 0; i < 2; i++) {
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    for (int i = 0; i < 3; i++) {
         daemon->signals[i].data = daemon;
         (void)uv_signal_init(loop, &daemon->signals[i]);
-        (void)uv_signal_start(&daemon->signals[i], daemon_on_signal, numbers[i]);
+        if (numbers[i] != SIGHUP || configuration.read)
+            (void)uv_signal_start(&daemon->signals[i], daemon_on_signal, numbers[i]);
     }
     daemon->idle.data = daemon->deadline.data = daemon->lifeline.data = daemon;
     daemon->look.data = daemon;
@@ -537,7 +573,10 @@ static int start(struct daemon *daemon, struct gw_error *error)
     rc = open_server(daemon, &server, error);
     if (rc < 0)
         return rc;
-    rc = set_orphaned_files_aside(daemon, error); /* only after the server has locked the folder */
+    rc = follow(daemon, error);
+    if (rc == 0)
+        rc = set_orphaned_files_aside(daemon,
+                                      error); /* only after the server has locked the folder */
     if (rc >= 0 && daemon->given.listen)
         rc = note_address(daemon, note == GW_PORT_TAKEN ? place : NULL, error);
     if (rc < 0) {

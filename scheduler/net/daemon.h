@@ -3,6 +3,8 @@
 #ifndef GW_SCHEDULER_NET_DAEMON_H
 #define GW_SCHEDULER_NET_DAEMON_H
 
+#include <stddef.h>
+
 /* gw_daemon_main runs a scheduler until the scheduler ends. It returns the exit code. Options:
  *   --dir DIR          folder of the cluster: scheduler.sock, logs, programs (made, mode 0700)
  *   --default          DIR is the user's default folder: the socket is in the user's runtime
@@ -22,5 +24,18 @@
  *   --idle-stop SECONDS  end after this time without clients and unfinished jobs (default: never)
  */
 int gw_daemon_main(int argc, char **argv);
+
+struct gw_cluster_policy;
+struct gw_error;
+
+/* Reads the configuration file. *policy (NULL: none) stays valid until the next call. `restart`
+ * becomes a list of the changed options that need a restart, or "". */
+typedef int (*gw_daemon_read)(void *arg, const struct gw_cluster_policy **policy, char *restart,
+                              size_t bytes, struct gw_error *error);
+
+/* gw_daemon_configure makes the scheduler of this process follow the policy of a configuration
+ * file, which `read` reads at the start and after each SIGHUP. If a file is refused, the scheduler
+ * logs why and goes on with the policy that it had. Call it before gw_daemon_main. */
+void gw_daemon_configure(gw_daemon_read read, void *arg);
 
 #endif

@@ -56,6 +56,14 @@ static void set_tick(struct gw_server *server)
     (void)uv_timer_start(&server->tick, server_on_tick, wait_ms, 0);
 }
 
+int gw_server_follow(struct gw_server *server, const struct gw_cluster_policy *policy,
+                     struct gw_error *error)
+{
+    int rc = gw_sched_policy_set(server->core, policy, error);
+    set_tick(server);
+    return rc;
+}
+
 static int step(struct gw_server *server, struct gw_event *event)
 {
     if (server->closing)

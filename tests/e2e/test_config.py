@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The configuration file of schedulers and workers."""
+import signal
+
 import e2e
 
 # What a bad file says (with FILE for its path), after "gangway scheduler: " or "gangway worker: ".
@@ -95,6 +97,30 @@ class Config(e2e.Case):
                    env={"GANGWAY_TOKEN": token})
         self.wait_said(r"Slots +5\n", "status")
         self.assertIn("filed", [row["name"] for row in self.gangway_json("worker", "list")])
+
+    def test_file_is_read_again_after_sighup_and_a_bad_one_changes_nothing(self):
+        policy = ('policy = { default-account = "guests"; };\n'
+                  'accounts = (\n { name = "guests"; running-jobs = %s; } );\n'
+                  "scheduler = { slots = %s; workers = 1; };\n")
+        self.config(policy % (1, 2))
+        scheduler = self.start(e2e.BINARY, "scheduler", "--config", "gangway.conf")
+        self.is_up = True
+        scheduler.wait_output("worker-1")
+        lines = e2e.Lines(self.fifo("lines"))
+        self.addCleanup(lines.close)
+        held = self.fifo("held")
+        for _ in range(2):
+            self.gangway("submit", "-d", "--", "sh", "-c", f"echo > {lines.path}; cat {held}")
+        lines.next()
+        self.config(policy % (-1, 2))
+        scheduler.kill(signal.SIGHUP)
+        scheduler.wait_output("is refused, and nothing changes: gangway.conf:3: running-jobs -1: "
+                              "the minimum is 0")
+        self.assertEqual(self.gangway_json("status")["slots_free"], 1)
+        self.config(policy % (2, 3))
+        scheduler.kill(signal.SIGHUP)
+        scheduler.wait_output("need a restart of the scheduler: slots")
+        lines.next()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "client/cli/hosts/daemon_options.h"
 #include "client/cli/hosts/policy_file.h"
 #include "client/cli/hosts/scheduler_options.h"
+#include "client/cli/lib/config_file.h"
 #include "client/deploy/address.h"
 #include "client/deploy/argv.h"
 
@@ -129,6 +130,32 @@ static int read(struct typed *typed, int argc, char **argv, bool *runs)
     return exit_code;
 }
 
+/* What a running scheduler has read of its configuration file. */
+struct configuration {
+    struct gw_config_file *file;
+    struct gw_policy_file *policy;
+};
+
+static int read_again(void *arg, const struct gw_cluster_policy **policy, char *restart,
+                      size_t bytes, struct gw_error *error)
+{
+    struct configuration *configuration = arg;
+    struct configuration fresh = {0};
+    int rc = gw_options_reread(&fresh.file, error);
+    if (rc == 0)
+        rc = gw_policy_file_read(fresh.file, &fresh.policy, error);
+    if (rc < 0) {
+        gw_config_file_close(fresh.file);
+        return rc;
+    }
+    gw_options_changed(fresh.file, restart, bytes);
+    gw_policy_file_free(configuration->policy);
+    gw_config_file_close(configuration->file);
+    *configuration = fresh;
+    *policy = fresh.policy->policy.account_count ? &fresh.policy->policy : NULL;
+    return 0;
+}
+
 int gw_cli_scheduler_config(const char *path, struct gw_value *rows)
 {
     struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
@@ -145,6 +172,14 @@ int gw_cli_scheduler(int argc, char **argv)
     bool runs;
     if (is_started(argc, argv))
         return gw_daemon_main(argc, argv);
-    const int exit_code = read(&typed, argc, argv, &runs);
-    return runs ? start(&typed) : exit_code;
+    int exit_code = read(&typed, argc, argv, &runs);
+    if (!runs)
+        return exit_code;
+    struct configuration configuration = {0};
+    if (gw_options_file())
+        gw_daemon_configure(read_again, &configuration);
+    exit_code = start(&typed);
+    gw_policy_file_free(configuration.policy);
+    gw_config_file_close(configuration.file);
+    return exit_code;
 }

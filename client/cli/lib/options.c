@@ -471,6 +471,36 @@ struct gw_config_file *gw_options_file(void)
     return last.file;
 }
 
+int gw_options_reread(struct gw_config_file **file, struct gw_error *error)
+{
+    const struct gw_config_group group = {last.group, last.rows, last.typed, last.not_in_file};
+    struct gw_config_file *fresh;
+    int rc = last.file ? gw_config_file_open(last.path, &fresh, error)
+                       : gw_error_set(error, GW_EINVAL, "it was started without --config FILE");
+    if (rc < 0)
+        return rc;
+    rc = gw_config_file_apply(fresh, &group, error);
+    if (rc < 0)
+        gw_config_file_close(fresh);
+    else
+        *file = fresh;
+    return rc;
+}
+
+void gw_options_changed(struct gw_config_file *file, char *names, size_t bytes)
+{
+    char where[PATH_MAX + 32];
+    size_t used = 0;
+    *names = '\0';
+    for (size_t i = 0; last.rows[i].name; i++) {
+        const char *old = gw_config_file_find(last.file, last.group, last.rows[i].name, where);
+        const char *now = gw_config_file_find(file, last.group, last.rows[i].name, where);
+        if (!last.typed[i] && used < bytes && strcmp(old ? old : "", now ? now : "") != 0)
+            used += (size_t)snprintf(names + used, bytes - used, "%s%s", used ? ", " : "",
+                                     last.rows[i].name);
+    }
+}
+
 int gw_options_refuse(const char *command, const struct gw_error *error)
 {
     char name[WORD_MAX + 1] = "", where[PATH_MAX + 32];
