@@ -234,6 +234,8 @@ static void fill(struct gw_argv *argv, const struct launch *launch, const char *
     gw_argv_add_text(argv, "--listen", options->listen);
     gw_argv_add_text(argv, "--tokens", options->tokens);
     gw_argv_add_text(argv, "--state", options->state);
+    gw_argv_add_text(argv, "--audit", options->audit);
+    add_given(argv, "--audit-max", options->audit_bytes_max);
     if (options->accept_loss)
         gw_argv_add(argv, "--accept-loss");
     gw_argv_add_text(argv, "--peers", options->peers);

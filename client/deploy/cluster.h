@@ -27,6 +27,8 @@ struct gw_cluster_options {
     const char *tokens;        /* path of the token file, absolute; NULL: the default file */
     bool accept_loss;          /* start even if the saved state is damaged; see --accept-loss */
     const char *state;         /* folder of the state on disk; NULL: in the cluster's folder */
+    const char *audit;         /* path of the audit log, absolute; "none"; NULL: the default */
+    uint64_t audit_bytes_max;  /* size at which it begins anew; 0: the default */
     uint64_t idle_stop_s;      /* time without work after which a shared cluster ends; 0: never */
     uint64_t file_cache_bytes; /* size of the cache of uploaded files; 0: the default */
     uint64_t retained_bytes_max;   /* most bytes of files of ended commands that each worker stores;

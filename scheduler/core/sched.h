@@ -61,6 +61,14 @@ uint32_t gw_sched_workers_known(const struct gw_sched *sched);
 /* gw_sched_has_worker returns true if one of these workers has this name. */
 bool gw_sched_has_worker(const struct gw_sched *sched, const char *name);
 
+/* gw_sched_remote_user returns the name of the user as whom a connected client acts (borrowed, or
+ * in `text`); "" if the peer is unknown. For a client inside a task it is the user of the task's
+ * job.
+ */
+enum { GW_REMOTE_USER_BYTES = 16 };
+const char *gw_sched_remote_user(const struct gw_sched *sched, gw_peer peer,
+                                 char text[GW_REMOTE_USER_BYTES]);
+
 /* gw_sched_term returns the number of the current term. For a core that was restored but not
  * started, this is the number of the previous term, or 0 if there was none. */
 uint64_t gw_sched_term(const struct gw_sched *sched);

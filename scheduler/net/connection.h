@@ -6,6 +6,7 @@
 
 #include "graph/base/map.h"
 #include "graph/wire/backlog.h"
+#include "graph/wire/endpoint.h"
 #include "graph/wire/greeting.h"
 #include "graph/wire/link.h"
 #include "graph/wire/step.h"
@@ -25,6 +26,7 @@ struct gw_connection {
     uint32_t worker;
     /* Transport of the link. NULL: a unix socket. */
     struct gw_transport *transport;
+    char address[GW_ENDPOINT_TEXT_MAX];                   /* of the host of a TLS peer; else "" */
     char who[GW_TOKEN_USER_MAX + GW_TOKEN_ID_BYTES + 16]; /* TLS: user and token, for the log */
     struct gw_token token;                                /* TLS: the token at the time of hello */
     bool revoked; /* the token was revoked during or after the connection */

@@ -56,7 +56,7 @@ struct daemon {
     struct gw_daemon_arguments given;
     char state_path[PATH_MAX]; /* the default, if no option names another folder */
     char tokens_path[PATH_MAX], peers_host[GW_ENDPOINT_TEXT_MAX];
-    char accounting_path[PATH_MAX];
+    char accounting_path[PATH_MAX], audit_path[PATH_MAX];
     char lost[PATH_MAX + 600]; /* text about a lost folder or state; empty: none is lost */
     bool unfound;              /* the warning about the missing socket was logged */
     bool ending, told_late;
@@ -490,6 +490,19 @@ static void place_accounting(struct daemon *daemon, struct gw_server_options *se
                                           : retention_s * GW_NS_PER_S;
 }
 
+/* A private cluster ends with its client, and needs no audit log. */
+static void place_audit(struct daemon *daemon, struct gw_server_options *server)
+{
+    const char *given = daemon->given.audit;
+    server->audit_bytes_max = daemon->given.audit_bytes_max;
+    (void)snprintf(daemon->audit_path, PATH_MAX, "%.*s/audit.jsonl", PATH_MAX - 16,
+                   daemon->given.dir);
+    if (given && strcmp(given, "none") != 0)
+        server->audit = given;
+    else if (!given && !daemon->given.private_cluster)
+        server->audit = daemon->audit_path;
+}
+
 /* Waits a moment if another scheduler serves the folder: it may have been killed or stopped just
  * now. */
 static int open_server(struct daemon *daemon, const struct gw_server_options *options,
@@ -564,6 +577,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         return rc;
     server.state = daemon->given.state;
     place_accounting(daemon, &server);
+    place_audit(daemon, &server);
     server.sockets = *sockets ? sockets : NULL;
     char place[GW_ENDPOINT_TEXT_MAX] = "";
     enum gw_port_note note = GW_PORT_NONE;

@@ -21,6 +21,8 @@
  *   --log-max BYTES    size at which the logs of the scheduler and of each worker begin anew
  *                      (default: GW_LOG_BYTES_MAX)
  *   --history N        ended jobs in the history (default: GW_HISTORY_JOBS_MAX)
+ *   --audit FILE       the audit log (default: DIR/audit.jsonl, none if --private; none: none)
+ *   --audit-max BYTES  size at which the audit log begins anew (default: GW_AUDIT_BYTES_MAX)
  *   --idle-stop SECONDS  end after this time without clients and unfinished jobs (default: never)
  */
 int gw_daemon_main(int argc, char **argv);

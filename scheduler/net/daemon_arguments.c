@@ -60,6 +60,8 @@ static const struct option option_table[] = {TAKES("dir", 'd'),
                                              FLAG("trust-users", 'U'),
                                              TAKES("accounting", 'a'),
                                              TAKES("accounting-retention", 'T'),
+                                             TAKES("audit", 'j'),
+                                             TAKES("audit-max", 'b'),
                                              {NULL, 0, NULL, 0}};
 
 /* Parses an option about sizes or times of things to keep. Returns GW_EINVAL if the option is not
@@ -75,6 +77,7 @@ static int parse_retention(struct gw_daemon_arguments *given, int option)
                      : option == 'f' ? &given->file_cache_bytes
                      : option == 'K' ? &given->retained_bytes_max
                      : option == 'H' ? &given->history_jobs
+                     : option == 'b' ? &given->audit_bytes_max
                      : option == 'T' ? &given->accounting_retention_s
                                      : NULL;
     const struct option *named = option_table;
@@ -98,6 +101,7 @@ static const char **text_of(struct gw_daemon_arguments *given, int option)
            : option == 't' ? &given->tokens
            : option == 'D' ? &given->state
            : option == 'a' ? &given->accounting
+           : option == 'j' ? &given->audit
                            : NULL;
 }
 

@@ -12,10 +12,12 @@ struct gw_daemon_arguments {
     const char *peers;           /* for all workers; NULL: none */
     const char *resources;       /* of the first worker; NULL: none */
     const char *accounting;      /* "none": none; NULL: a file in the state folder */
+    const char *audit;           /* "none": no audit log; NULL: audit.jsonl in dir */
     uint32_t workers, slots;
     uint64_t orphan_ms; /* --orphan-timeout of the workers; UINT64_MAX: their default */
     uint64_t idle_stop_s, pure_bytes_max, file_cache_bytes, retained_bytes_max, transfer_bytes_max;
     uint64_t scatter_memory_bytes, log_max_bytes, history_jobs, accounting_retention_s;
+    uint64_t audit_bytes_max;
     int lifeline_fd, ready_fd; /* negative: none */
     bool private_cluster, trust_users, accept_loss;
     bool is_default; /* DIR is the user's default: its socket is in another folder */

@@ -52,6 +52,7 @@ static void refresh(struct gw_door *door)
             error.text);
         return;
     }
+    door->options.on_changed(&door->file, &fresh, door->options.arg);
     gw_token_file_deinit(&door->file);
     door->file = fresh;
     door->seen = now;

@@ -18,6 +18,9 @@ struct gw_door_options {
     const char *tokens; /* path of the token file; both are borrowed during the call */
     /* A connection has arrived. Its TLS handshake has not begun. The callee owns the transport. */
     void (*on_accept)(struct gw_transport *transport, void *arg);
+    /* The token file has changed. Both versions are borrowed during the call. */
+    void (*on_changed)(const struct gw_token_file *before, const struct gw_token_file *now,
+                       void *arg);
     /* Tokens were removed or changed. The callee must close connections whose token is not known
      * any more (gw_door_knows). */
     void (*on_revoked)(void *arg);

@@ -36,11 +36,11 @@ static int identify_process(struct gw_connection *connection, struct gw_event *e
     int rc = gw_link_peer(connection->link, &peer);
     if (rc < 0)
         return gw_error_set(error, rc, "cannot find out which user runs the process that connects");
+    connection->pid = peer.pid;
     if (peer.uid != geteuid())
         return gw_error_set(error, GW_EPERM,
                             "this cluster belongs to another user: connect by TCP with a token "
                             "that this user gives you");
-    connection->pid = peer.pid;
     event->uid = event->owner = peer.uid;
     event->user = own_name();
     event->admin = true;
@@ -110,9 +110,6 @@ int gw_hello_take(struct gw_hello *taken, struct gw_connection *connection,
     int rc = check(message, error);
     if (rc < 0)
         return rc;
-    *taken->address = '\0';
-    if (connection->transport)
-        gw_endpoint_peer(connection->transport->fd, taken->address);
     taken->event = (struct gw_event){
         .type = GW_EVENT_OPEN,
         .peer = {connection->id},
@@ -120,7 +117,7 @@ int gw_hello_take(struct gw_hello *taken, struct gw_connection *connection,
         .text = hello->name,
         .number = hello->attempt,
         .rank = hello->rank,
-        .address = taken->address,
+        .address = connection->address,
     };
     return connection->transport ? identify_token(connection, hello, door, taken, error)
                                  : identify_process(connection, &taken->event, error);

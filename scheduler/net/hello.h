@@ -2,7 +2,6 @@
 #ifndef GW_SCHEDULER_NET_HELLO_H
 #define GW_SCHEDULER_NET_HELLO_H
 
-#include "graph/wire/endpoint.h"
 #include "graph/wire/step.h"
 
 struct gw_connection;
@@ -13,7 +12,6 @@ enum { GW_HELLO_NAME_BYTES = 160 }; /* name of a client with its user */
 struct gw_hello {
     struct gw_event event; /* an OPEN event; borrows from the message and the fields below */
     char name[GW_HELLO_NAME_BYTES];
-    char address[GW_ENDPOINT_TEXT_MAX];
 };
 
 /* gw_hello_take checks the first message of a connection and fills `taken`. The message is borrowed

@@ -17,7 +17,9 @@
 #include "graph/wire/tls.h"
 #include "scheduler/net/hello.h"
 #include "scheduler/net/recovery.h"
+#include "scheduler/net/server_audit.h"
 #include "scheduler/net/server_effects.h"
+#include "scheduler/net/server_programs.h"
 #include "scheduler/net/server_state.h"
 
 #include <assert.h>
@@ -107,19 +109,6 @@ static void server_on_room(const struct gw_error *why, void *arg)
     (void)step(arg, &event);
 }
 
-static void programs_send(uint64_t peer, const struct gw_message *message, int fd, void *arg)
-{
-    struct gw_connection *connection = gw_server_find_connection(arg, peer);
-    if (connection && gw_connection_reachable(connection))
-        gw_connection_send(connection, message, &fd, fd >= 0 ? 1 : 0);
-}
-
-static bool programs_used(struct gw_bin hash, void *arg)
-{
-    const struct gw_server *server = arg;
-    return gw_sched_job_uses_files(server->core, hash);
-}
-
 /* -- Connections ------------------------------------------------------------------------------ */
 
 /* Counts a closed handle of the server. The last one frees the server. */
@@ -130,6 +119,7 @@ static void handle_gone(struct gw_server *server)
     assert(server->closing);
     gw_map_deinit(&server->connections);
     gw_secrets_deinit(&server->secrets);
+    gw_server_audit_close(server->audit);
     free(server);
 }
 
@@ -153,6 +143,7 @@ static void connection_lose(struct gw_connection *connection, const struct gw_er
         gw_log_warn("a connection that sent malformed data was closed: %s", error->text);
     else if (error->code == GW_EPERM)
         gw_log_warn("a connection was refused: %s", error->text);
+    gw_server_audit_lost(server->audit, connection, error);
     if (!server->closing) {
         gw_programs_forget_peer(server->programs, connection->id);
         if (connection->told_core) {
@@ -342,6 +333,7 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
             &error, GW_ENOENT,
             "message spec: the program or the files of a task must be sent before the task");
     } else {
+        gw_server_audit_request(server->audit, connection, message);
         rc = to_core(connection, message, fds, fd_count);
         if (rc < 0)
             gw_error_set(&error, rc,
@@ -355,6 +347,7 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
         gw_log_warn("refused a %s%s%s: %s",
                     connection->role == GW_ROLE_WORKER ? "worker" : "client",
                     *connection->who ? " of " : "", connection->who, error.text);
+        gw_server_audit_refused(server->audit, connection, &error);
         gw_connection_refuse(connection, &error);
     }
 }
@@ -374,6 +367,8 @@ static void connection_open(struct gw_server *server, int fd, struct gw_transpor
     connection->server = server;
     connection->id = server->next_peer++;
     connection->transport = transport;
+    if (transport)
+        gw_endpoint_peer(transport->fd, connection->address);
     connection->hello_timer.data = connection;
     connection->on_broken = connection_on_given_up;
     struct gw_link_callbacks callbacks = {link_on_message, link_on_close, connection};
@@ -419,6 +414,7 @@ static void door_on_revoked(void *arg)
             continue;
         (void)gw_error_set(&error, GW_EPERM, "the token was revoked");
         gw_log_warn("a connection of %s is closed: %s", connection->who, error.text);
+        gw_server_audit_refused(server->audit, connection, &error);
         connection->revoked = true;
         if (connection->broken) /* the worker must not reconnect */
             gw_connection_end(connection);
@@ -443,6 +439,7 @@ static int open_sockets(struct gw_server *server, const struct gw_server_options
         .listen = options->listen,
         .tokens = options->tokens,
         .on_accept = door_on_accept,
+        .on_changed = gw_server_audit_on_tokens,
         .on_revoked = door_on_revoked,
         .on_closed = server_on_closed,
         .arg = server,
@@ -479,22 +476,10 @@ static int recover(struct gw_server *server, struct gw_buffer *facts, struct gw_
     return gw_journal_sync(server->journal, error);
 }
 
-static bool programs_named(struct gw_bin hash, void *arg)
-{
-    return gw_sched_job_names_content(((const struct gw_server *)arg)->core, hash);
-}
-
 /* Opens the stores on disk: programs and journal. */
 static int open_stores(struct gw_server *server, const struct gw_server_options *options,
                        struct gw_buffer *facts, struct gw_error *error)
 {
-    const char *dir = options->state ? options->state : options->dir;
-    const struct gw_programs_options programs = {
-        .dir = dir,
-        .keeps = options->state != NULL,
-        .files_bytes_max = options->files_bytes_max,
-        .callbacks = {programs_send, programs_used, programs_named, server},
-    };
     const struct gw_journal_callbacks callbacks = {server_on_committed, server_on_room,
                                                    gw_recovery_on_disk_failed, server};
     const struct gw_recovery_options recovery = {options->state, options->dir, options->accept_loss,
@@ -502,8 +487,10 @@ static int open_stores(struct gw_server *server, const struct gw_server_options 
     int rc = gw_recovery_open(server->loop, &recovery, facts, &server->journal, error);
     if (rc == 0) {
         memcpy(server->cluster, gw_journal_cluster(server->journal), sizeof server->cluster);
-        rc = gw_programs_open(server->loop, &programs, &server->programs, error);
+        rc = gw_server_programs_open(server, options, error);
     }
+    if (rc == 0 && options->audit)
+        rc = gw_server_audit_open(options->audit, options->audit_bytes_max, &server->audit, error);
     return rc;
 }
 
@@ -540,7 +527,8 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     opened->loop = loop;
     opened->options = *options;
     opened->options.dir = opened->options.state = opened->options.sockets = NULL;
-    opened->options.listen = opened->options.tokens = opened->options.accounting = NULL;
+    opened->options.listen = opened->options.tokens = NULL;
+    opened->options.accounting = opened->options.audit = NULL;
     opened->next_peer = FIRST_PEER;
     const struct passwd *owner = getpwuid(geteuid());
     if (owner)
@@ -591,24 +579,15 @@ fail_listening:
         return rc;
     }
 fail:
+    gw_server_audit_close(opened->audit);
     gw_secrets_deinit(&opened->secrets);
     free(opened);
     return rc;
 }
 
-bool gw_server_knows_job(const struct gw_server *server, uint64_t job)
-{
-    return gw_sched_job_knows(server->core, job);
-}
-
 void gw_server_worker_gone(struct gw_server *server, const char *name)
 {
     (void)step(server, &(struct gw_event){.type = GW_EVENT_GONE, .text = name});
-}
-
-bool gw_server_has_worker(const struct gw_server *server, const char *name)
-{
-    return gw_sched_has_worker(server->core, name);
 }
 
 void gw_server_shutdown(struct gw_server *server, const char *reason)
@@ -628,11 +607,6 @@ void gw_server_shutdown(struct gw_server *server, const char *reason)
 void gw_server_stop(struct gw_server *server)
 {
     (void)step(server, &(struct gw_event){.type = GW_EVENT_STOP});
-}
-
-bool gw_server_ends(const struct gw_server *server)
-{
-    return gw_sched_ends(server->core);
 }
 
 static void server_on_handle_closed(uv_handle_t *handle)
@@ -680,6 +654,21 @@ int gw_server_listen_again(struct gw_server *server, const char *dir, const char
     server->local = local;
     server->open_handles++;
     return 0;
+}
+
+bool gw_server_knows_job(const struct gw_server *server, uint64_t job)
+{
+    return gw_sched_job_knows(server->core, job);
+}
+
+bool gw_server_has_worker(const struct gw_server *server, const char *name)
+{
+    return gw_sched_has_worker(server->core, name);
+}
+
+bool gw_server_ends(const struct gw_server *server)
+{
+    return gw_sched_ends(server->core);
 }
 
 const char *gw_server_address(const struct gw_server *server)

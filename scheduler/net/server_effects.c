@@ -6,6 +6,7 @@
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
+#include "scheduler/net/server_audit.h"
 #include "scheduler/net/server_state.h"
 
 #include <assert.h>
@@ -49,6 +50,7 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
         return; /* the connection is gone, and a CLOSE event tells the core */
 
     gw_connection_log(connection, &effect->message);
+    gw_server_audit_answer(server->audit, connection, &effect->message);
     if (effect->message.type == GW_MESSAGE_spec && connection->role == GW_ROLE_WORKER)
         announce(server, connection->id, &effect->message.spec);
 

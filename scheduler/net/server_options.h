@@ -19,6 +19,8 @@ struct gw_server_options {
     uint64_t accounting_retention_ns; /* 0: never removes a row */
     const char *listen;               /* HOST:PORT for TLS; NULL: unix socket only; borrowed */
     const char *tokens;               /* token file, if `listen` is set; borrowed */
+    const char *audit;                /* path of the audit log; NULL: none; borrowed */
+    uint64_t audit_bytes_max;         /* see gw_audit_open */
     /* Callbacks, called on the loop's thread with `arg`. */
     void (*on_worker)(uint32_t workers, void *arg); /* number of workers that take part */
     void (*on_exit)(void *arg);                     /* the core has ended all work */

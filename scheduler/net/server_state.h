@@ -37,8 +37,9 @@ struct gw_server {
     uint32_t open_handles; /* number of close callbacks that are still to be called */
     bool closing;
     char cluster[GW_CLUSTER_ID_BYTES];
-    char owner[64];            /* user who owns the cluster; empty: unknown */
-    struct gw_secrets secrets; /* of this term */
+    char owner[64];                /* user who owns the cluster; empty: unknown */
+    struct gw_secrets secrets;     /* of this term */
+    struct gw_server_audit *audit; /* NULL: none */
 };
 
 /* gw_server_find_connection returns an open connection by its id, or NULL. */

@@ -44,6 +44,8 @@ static int start(struct typed *typed)
     gw_argv_add_text(&argv, "--listen", scheduler->listen);
     gw_argv_add_text(&argv, "--tokens", scheduler->tokens);
     gw_argv_add_text(&argv, "--state", scheduler->state);
+    gw_argv_add_text(&argv, "--audit", scheduler->audit);
+    add_given(&argv, "--audit-max", scheduler->audit_bytes_max);
     if (scheduler->accept_loss)
         gw_argv_add(&argv, "--accept-loss");
     gw_argv_add_number(&argv, "--workers", typed->workers);

@@ -436,6 +436,8 @@ int gw_cli_up(int argc, char **argv)
         .listen = scheduler.listen,
         .tokens = scheduler.tokens,
         .state = scheduler.state,
+        .audit = scheduler.audit,
+        .audit_bytes_max = scheduler.audit_bytes_max,
         .accept_loss = scheduler.accept_loss,
         .idle_stop_s = gw_scheduler_options_idle_stop_s(&scheduler),
         .pure_bytes_max = scheduler.pure_bytes_max,

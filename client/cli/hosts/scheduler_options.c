@@ -36,6 +36,14 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
         {"accounting-retention", 0, GW_OPTION_DELAY, &options->accounting_retention_ns, "TIME",
          "remove jobs from it that ended longer ago\n"
          "(default: 8760h, a year; none: never)"},
+        {"audit", 0, GW_OPTION_TEXT, &options->audit, "FILE",
+         "file for a line of JSON about each submit, cancel,\n"
+         "join of a worker, refused token and act of an admin\n"
+         "(default: audit.jsonl in the cluster's folder;\n"
+         "none: no such file)"},
+        {"audit-max", 0, GW_OPTION_CAP, &options->audit_bytes_max, "SIZE",
+         "size at which this file begins anew; the previous\n"
+         "one is kept as .1 (default: 64M)"},
         {"pure-keep", 0, GW_OPTION_ROOM, &options->pure_bytes_max, "SIZE",
          "size of stored results of pure tasks that no task\n"
          "needs now (default: 64M; 0: store nothing)"},

@@ -4,14 +4,15 @@
 
 #include "client/cli/lib/options.h"
 
-enum { GW_SCHEDULER_OPTIONS = 10 }; /* number of options */
+enum { GW_SCHEDULER_OPTIONS = 12 }; /* number of options */
 
 /* The values of the options. Initialise it with {0}, which means that no option was given. */
 struct gw_scheduler_options {
-    const char *listen, *tokens, *state, *accounting;
+    const char *listen, *tokens, *state, *accounting, *audit;
     bool accept_loss;
     uint32_t history_jobs;
     uint64_t accounting_retention_ns, idle_stop_ns, pure_bytes_max, scatter_memory_bytes;
+    uint64_t audit_bytes_max;
     struct gw_option rows[GW_SCHEDULER_OPTIONS + 1];
 };
 

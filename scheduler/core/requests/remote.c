@@ -13,6 +13,7 @@
 #include "scheduler/core/requests/nested.h"
 #include "scheduler/core/requests/share.h"
 #include "scheduler/core/requests/tunnel.h"
+#include "scheduler/core/sched.h"
 #include "scheduler/core/send/send.h"
 
 #include <gangway/version.h>
@@ -56,6 +57,18 @@ int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
         return 0;
     gw_sched_remote_hear(sched, remote, beats ? remote->seen : message->sequence);
     return 1;
+}
+
+const char *gw_sched_remote_user(const struct gw_sched *sched, gw_peer peer,
+                                 char text[GW_REMOTE_USER_BYTES])
+{
+    _Static_assert((int)GW_REMOTE_USER_BYTES == (int)GW_USER_NAME_MAX, "a name fits");
+    const struct gw_remote *remote = gw_sched_access_remote(sched, peer);
+    const uint32_t inside = remote && remote->session ? remote->session->attempt : GW_NO_INDEX;
+    if (!remote)
+        return "";
+    return gw_user_name(
+        sched, inside == GW_NO_INDEX ? remote->uid : sched->attempts.items[inside].job->uid, text);
 }
 
 /* Ends the session's attached jobs, except for tasks that others hold or need. A job that was not
