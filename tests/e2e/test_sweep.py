@@ -299,15 +299,28 @@ class Commands(e2e.Case):
         self.assertEqual([trial["starts"] for trial in trials][0], 1)
         self.assertEqual(max(trial["starts"] for trial in trials), 2)
 
-    def test_random_trials_of_different_sizes_queue_for_more_than_twice_the_cluster(self):
+    def test_trial_that_ends_is_followed_by_one_of_its_size(self):
+        """The trial that is named next is larger, and is held, also over a kill of the controller.
+        """
         self.up("--slots", "2")
-        controller = self.start(
-            e2e.BINARY, "sweep", "--name", "q", "--param", "n=1,2", "--param", "x=0..1",
-            "--minimize", "loss", "--trials", "30", "--search", "random", "-n", "{n}", "--", "cat",
-            self.fifo("hold"), cwd=self.dir)
-        self.wait_said(r"(?m)^ *20 ", "jobs")
-        self.gangway("sweep", "stop", "q")
-        self.assertEqual(controller.wait(), 130)
+        hold = self.fifo("hold")
+        words = ("sweep", "--name", "q", "--param", "x=1,2,3,4", "--param", "n=1,2", "--minimize",
+                 "loss", "--continue", "-n", "{n}", "--", "sh", "-c",
+                 f"{e2e.BINARY} report step=1 loss={{x}}; "
+                 f"[ -e go -o {{x}}{{n}} = 11 ] || cat {hold}")
+        controller = self.start(e2e.BINARY, *words, cwd=self.dir)
+        self.wait_said('"trial": "4"', "jobs", "--all", "--json")
+        started = sorted(int(job["annotations"]["trial"])
+                         for job in self.gangway_json("jobs", "--all"))
+        self.assertEqual(started, [0, 1, 2, 4])
+        controller.kill()
+        self.write("go", "")
+        with open(hold, "w", encoding="utf-8"):
+            pass
+        self.assertIn("q: 8 trials", self.gangway(*words, timeout_s=60).stdout)
+        self.assertEqual([(trial["params"], trial["state"], trial["starts"])
+                          for trial in self.show("q")["trials"]],
+                         [({"x": x, "n": n}, "done", 1) for x in range(1, 5) for n in (1, 2)])
 
     def outcome(self, name):
         return [(trial["number"], trial["state"], trial["value"], trial["params"])

@@ -72,11 +72,11 @@ struct gw_sweep_options {
                            it for private clusters */
     uint32_t parallel;  /* trials that run or wait for a slot at the same time; 0: as many as fill
                            the cluster twice, so that no slot waits for the next trial. If no
-                           decision depends on earlier trials, more wait: of trials with different
-                           sizes as many as fill the cluster 32 times, so that small ones fill the
-                           gaps beside large ones; of short trials as many as end in 20 ms, the time
-                           of a start on a slow disk. At most 10,000 do so in any case; a sweep may
-                           have any number of trials */
+                           decision depends on earlier trials, of short trials also as many wait as
+                           end in 20 ms, the time of a start on a slow disk. At most 10,000 do so in
+                           any case; a sweep may have any number of trials. Trials of different
+                           sizes: one that ends is followed by one of its size, and up to 8 others
+                           that the search has named are held meanwhile */
     const struct gw_function *function;    /* it gets one argument, the dict of params */
     const struct gw_task_options *options; /* of each trial; borrowed; NULL: defaults */
 

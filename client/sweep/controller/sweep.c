@@ -181,7 +181,7 @@ static int handle_event(void *arg, const struct gw_sweep_event *event, struct gw
         struct gw_sweep_state_trial *trial = sweep->state.trials.items[number];
         if (!sweep->options.metric && strcmp(event->end, "done") == 0)
             copy.value = result_of(trial->future);
-        gw_sweep_start_drop(sweep, trial);
+        gw_sweep_start_ended(sweep, trial);
         sweep->ended++;
     }
     gw_sweep_feed_event(sweep, sweep->feed, &copy);

@@ -9,12 +9,18 @@
 #include <gangway/gangway.h>
 #include <signal.h>
 
+/* Slots and GPUs of a trial. */
+struct gw_sweep_size {
+    uint32_t slots, gpus;
+};
+
 /* A trial that was started, and whose submission was not answered. */
 struct gw_sweep_pending {
     struct gw_sweep_state_trial *trial;
     uint32_t start;           /* its number among the starts */
-    uint32_t batch;           /* number of the first start that was submitted with it */
+    uint32_t batch;           /* the starts from this number on were named at the same time */
     uint64_t seen;            /* the events that were handled before the start */
+    bool chosen;              /* it is submitted next */
     bool sent;                /* the connection was lost: the cluster may have the job */
     struct gw_sweep_job *job; /* owned; NULL: not made yet */
 };
@@ -41,14 +47,15 @@ struct gw_sweep {
     GW_ARRAY(struct gw_future *) futures; /* of all trials that this run has started or found */
     uint64_t slots, gpus;                 /* of the cluster */
     uint64_t used_slots, used_gpus;       /* of the live trials */
-    bool sized;                           /* first_slots and first_gpus are known */
-    uint32_t first_slots, first_gpus;     /* of the first trial that was submitted */
+    bool sized;                           /* `first` is known */
+    struct gw_sweep_size first;           /* of the first trial that was started */
     bool mixed;                           /* others have other sizes */
     uint64_t asked_ns;                    /* when slots and stop requests were last asked for */
     uint64_t returned, ended;             /* futures that have ended, and ends that were handled */
     uint64_t interval_ns;                 /* when the present interval began in which ends count */
     uint64_t interval_ended;              /* `ended` at that time */
     uint64_t interval_ends;               /* ends in the interval before */
+    GW_ARRAY(struct gw_sweep_size) freed; /* by trials that ended; others of the same size follow */
 };
 
 /* -- Starts of trials (sweep_start.c) --- */
@@ -58,15 +65,17 @@ struct gw_sweep {
 int gw_sweep_start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *error);
 
 /* gw_sweep_start_missing makes the latest start pending, which the cluster does not have, although
- * it has a later one of the same batch, whose record is `later`. GW_ENOMEM. */
+ * it has a later one. GW_ENOMEM. */
 int gw_sweep_start_missing(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
-                           const struct gw_trial_record *later);
+                           uint64_t seen);
 
 /* gw_sweep_start_watch watches a live trial that an earlier run or client has submitted.
- * gw_sweep_start_drop forgets what a trial uses, and its future. */
+ * gw_sweep_start_drop forgets what a trial uses, and its future. gw_sweep_start_ended does the
+ * same, and lets a trial of the same size follow. */
 int gw_sweep_start_watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
                          struct gw_error *error);
 void gw_sweep_start_drop(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial);
+void gw_sweep_start_ended(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial);
 
 /* gw_sweep_start_withdraw ends the pending trials. gw_sweep_start_deinit frees them. */
 void gw_sweep_start_withdraw(struct gw_sweep *sweep);

@@ -25,6 +25,7 @@ struct start {
 
 struct memory {
     GW_ARRAY(struct start) starts;
+    struct gw_map held;                     /* start that was held -> events handled before it */
     GW_ARRAY(struct gw_sweep_event) events; /* up to number `last`; their texts are owned */
     uint64_t last;
 };
@@ -42,6 +43,7 @@ static void forget(struct memory *memory)
     }
     gw_array_deinit(&memory->starts);
     gw_array_deinit(&memory->events);
+    gw_map_deinit(&memory->held);
 }
 
 int gw_sweep_load_jobs(struct gw_client *client, const char *name, struct gw_value **rows,
@@ -65,6 +67,19 @@ static int by_start(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Notes which earlier starts were held when this one was submitted. */
+static int note_held(struct memory *memory, const char *held)
+{
+    int rc = 0;
+    for (char *end; *held && rc == 0; held = end + strspn(end, " ")) {
+        const uint64_t start = strtoull(held, &end, 10);
+        if (*end != ':')
+            return 0;
+        rc = gw_map_put(&memory->held, start, strtoull(end + 1, &end, 10));
+    }
+    return rc;
+}
+
 static int read_starts(struct gw_sweep *sweep, struct memory *memory, struct gw_error *error)
 {
     struct gw_value *rows = NULL;
@@ -81,6 +96,8 @@ static int read_starts(struct gw_sweep *sweep, struct memory *memory, struct gw_
         }
         if (rc == 0)
             rc = gw_array_push(&memory->starts, start);
+        if (rc == 0)
+            rc = note_held(memory, start.record.held);
         if (rc < 0)
             (void)gw_error_set(error, rc, "out of memory");
     }
@@ -213,23 +230,28 @@ static int repeat_start(struct gw_sweep *sweep, const struct start *start, struc
 }
 
 /* Repeats the starts before start `next` that the cluster does not have: of the batch of `next`, it
- * has accepted only some. */
-static int repeat_missing(struct gw_sweep *sweep, const struct start *next, struct gw_error *error)
+ * has accepted only some, or they were held. */
+static int repeat_missing(struct gw_sweep *sweep, const struct memory *memory, size_t *at,
+                          const struct start *next, struct gw_error *error)
 {
     const struct gw_trial_record *record = &next->record;
     struct gw_sweep_state_trial *trial = NULL;
     int rc = 0;
-    if (sweep->state.starts < record->start && sweep->state.starts < record->batch)
-        return gw_error_set(error, GW_ELOST,
-                            "the cluster has forgotten start %" PRIu32
-                            " of sweep %s: use another name. Its history has the last jobs that "
-                            "have ended, see --history of `gangway up`",
-                            sweep->state.starts, sweep->options.name);
     while (sweep->state.starts < record->start && rc == 0) {
-        rc = gw_sweep_state_start(&sweep->state, 0, &trial, error);
+        const uint32_t start = sweep->state.starts;
+        uint64_t seen = record->seen;
+        if (!gw_map_get(&memory->held, start, &seen) && start < record->batch)
+            return gw_error_set(error, GW_ELOST,
+                                "the cluster has forgotten start %" PRIu32
+                                " of sweep %s: use another name. Its history has the last jobs "
+                                "that have ended, see --history of `gangway up`",
+                                start, sweep->options.name);
+        rc = repeat_events(sweep, memory, at, seen, error);
+        if (rc == 0)
+            rc = gw_sweep_state_start(&sweep->state, 0, &trial, error);
         if (rc == GW_ENOENT || rc == GW_EAGAIN)
             return differs(sweep, next->job, error);
-        if (rc == 0 && gw_sweep_start_missing(sweep, trial, record) < 0)
+        if (rc == 0 && gw_sweep_start_missing(sweep, trial, seen) < 0)
             rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     }
     return rc;
@@ -241,9 +263,9 @@ static int repeat(struct gw_sweep *sweep, const struct memory *memory, struct gw
     int rc = 0;
     for (size_t i = 0; i < memory->starts.count && rc == 0; i++) {
         const struct start *start = &memory->starts.items[i];
-        rc = repeat_events(sweep, memory, &at, start->record.seen, error);
+        rc = repeat_missing(sweep, memory, &at, start, error);
         if (rc == 0)
-            rc = repeat_missing(sweep, start, error);
+            rc = repeat_events(sweep, memory, &at, start->record.seen, error);
         if (rc == 0)
             rc = repeat_start(sweep, start, error);
         if (rc == 0 && start->record.definition) {

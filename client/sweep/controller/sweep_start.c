@@ -1,5 +1,9 @@
 /* Starts trials. The search names as many as there is room for, and these are submitted as one
- * batch, because the scheduler writes each detached job to disk before it answers. */
+ * batch, because the scheduler writes each detached job to disk before it answers.
+ *
+ * If trials have different sizes, one that ends is followed by one of the same size, so that a gang
+ * starts on the GPUs that another one has left, and no small trials must end first. Until the
+ * search names one of this size, up to HELD others are held back. */
 #include "client/sweep/controller/sweep.h"
 
 #include "client/sweep/controller/sweep_events.h"
@@ -14,8 +18,10 @@
 
 enum {
     BATCH = 64,
-    FILLS = 2,        /* as many trials are live as fill the cluster so many times */
-    FILLS_MIXED = 32, /* the same if small trials can fill the gaps between large ones */
+    FILLS = 2, /* as many trials are submitted as fill the cluster so many times */
+    HELD = 8,  /* trials that were named and are not submitted yet */
+    HELD_BYTES =
+        (BATCH + HELD) * 32, /* text of what is held: also of a batch that was not answered */
     START_MS = 20, /* as many more are live as end in this time, because so long a start may take */
 };
 
@@ -43,15 +49,22 @@ uint64_t gw_sweep_start_elapsed_ns(const struct gw_sweep *sweep)
 
 /* -- What live trials use --- */
 
+static bool has_size(const struct gw_sweep_task *task, const struct gw_sweep_size *size)
+{
+    return task->slots == size->slots && task->gpus == size->gpus;
+}
+
+static void see_size(struct gw_sweep *sweep, const struct gw_sweep_task *task)
+{
+    if (!sweep->sized)
+        sweep->first = (struct gw_sweep_size){task->slots, task->gpus};
+    sweep->sized = true;
+    sweep->mixed |= !has_size(task, &sweep->first);
+}
+
 static void count_task(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
                        const struct gw_sweep_task *task)
 {
-    if (!sweep->sized) {
-        sweep->first_slots = task->slots;
-        sweep->first_gpus = task->gpus;
-        sweep->sized = true;
-    }
-    sweep->mixed |= task->slots != sweep->first_slots || task->gpus != sweep->first_gpus;
     trial->slots = task->slots;
     trial->gpus = task->gpus;
     sweep->used_slots += task->slots;
@@ -64,6 +77,14 @@ void gw_sweep_start_drop(struct gw_sweep *sweep, struct gw_sweep_state_trial *tr
     sweep->used_gpus -= trial->gpus;
     trial->slots = trial->gpus = 0;
     trial->future = NULL;
+}
+
+void gw_sweep_start_ended(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial)
+{
+    const struct gw_sweep_size size = {trial->slots, trial->gpus};
+    gw_sweep_start_drop(sweep, trial);
+    if (sweep->mixed && sweep->freed.count < BATCH)
+        (void)gw_array_push(&sweep->freed, size); /* without memory, any trial follows */
 }
 
 /* Returns how many trials have ended in an interval of START_MS: the present one, or the one before
@@ -83,15 +104,17 @@ static uint64_t recent_ends(struct gw_sweep *sweep)
 
 static bool has_room(struct gw_sweep *sweep)
 {
-    const size_t live = sweep->state.live.count;
+    struct gw_sweep_pending *pending;
+    size_t live = sweep->state.live.count; /* without those that are held */
+    GW_ARRAY_EACH (&sweep->pending, pending)
+        live -= !pending->chosen;
     if (live >= GW_SWEEP_EVENTS_JOBS_MAX) /* so that their events come in order */
         return false;
     if (sweep->options.parallel)
         return live < sweep->options.parallel;
-    const uint64_t fills = sweep->mixed && !sweep->learns ? FILLS_MIXED : FILLS;
     return live == 0 ||
-           (sweep->used_slots < fills * sweep->slots &&
-            (sweep->used_gpus == 0 || sweep->used_gpus < fills * sweep->gpus)) ||
+           (sweep->used_slots < FILLS * sweep->slots &&
+            (sweep->used_gpus == 0 || sweep->used_gpus < FILLS * sweep->gpus)) ||
            (!sweep->learns && live < recent_ends(sweep));
 }
 
@@ -122,20 +145,36 @@ static int make_task(struct gw_sweep *sweep, const struct gw_trial *trial, struc
                                : make_call(sweep, trial, graph, task, error);
 }
 
+/* Writes which starts before this one and its batch are held. */
+static void write_held(const struct gw_sweep *sweep, const struct gw_sweep_pending *pending,
+                       char text[static HELD_BYTES])
+{
+    const struct gw_sweep_pending *other;
+    size_t used = 0;
+    text[0] = '\0';
+    GW_ARRAY_EACH (&sweep->pending, other)
+        if (other->start < pending->batch && used < HELD_BYTES)
+            used += (size_t)snprintf(text + used, HELD_BYTES - used, "%s%" PRIu32 ":%" PRIu64,
+                                     used ? " " : "", other->start, other->seen);
+}
+
 static int write_record(const struct gw_sweep *sweep, const struct gw_sweep_pending *pending,
                         struct gw_sweep_job *job, struct gw_error *error)
 {
+    char held[HELD_BYTES];
     const char *definition = sweep->options.definition;
     const struct gw_trial *trial = pending->trial->shown.trial;
     char *params = gw_trial_record_params(trial->params);
     if (!params)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
+    write_held(sweep, pending, held);
     job->defines = definition && (!sweep->stored || strcmp(definition, sweep->stored) != 0);
     const struct gw_trial_record record = {.start = pending->start,
                                            .batch = pending->batch,
                                            .trial = trial->number,
                                            .seen = pending->seen,
                                            .params = params,
+                                           .held = held,
                                            .definition = job->defines ? definition : NULL};
     const int rc = gw_trial_record_write(&record, sweep->options.name, job->annotations, error);
     free(params);
@@ -165,6 +204,7 @@ static int make_job(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
     job->options = (struct gw_submit_options)GW_INIT(
         gw_submit_options, .name = job->task.name ? job->task.name : sweep->options.name,
         .detached = !sweep->options.attached, .key = sweep->options.attached ? NULL : job->key);
+    see_size(sweep, &job->task);
     pending->job = job;
     return 0;
 }
@@ -172,13 +212,12 @@ static int make_job(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
 /* -- Pending trials --- */
 
 int gw_sweep_start_missing(struct gw_sweep *sweep, struct gw_sweep_state_trial *trial,
-                           const struct gw_trial_record *later)
+                           uint64_t seen)
 {
-    return gw_array_push(&sweep->pending,
-                         ((struct gw_sweep_pending){.trial = trial,
-                                                    .start = sweep->state.starts - 1,
-                                                    .batch = later->batch,
-                                                    .seen = later->seen}));
+    const uint32_t start = sweep->state.starts - 1;
+    return gw_array_push(
+        &sweep->pending,
+        ((struct gw_sweep_pending){.trial = trial, .start = start, .batch = start, .seen = seen}));
 }
 
 void gw_sweep_start_withdraw(struct gw_sweep *sweep)
@@ -198,38 +237,89 @@ void gw_sweep_start_deinit(struct gw_sweep *sweep)
     GW_ARRAY_EACH (&sweep->pending, pending)
         free_job(pending->job);
     gw_array_deinit(&sweep->pending);
+    gw_array_deinit(&sweep->freed);
 }
 
-/* Makes a batch of pending trials. `more` becomes false if there is no room for others, or the
+/* Asks the search for a trial, which becomes pending. GW_EAGAIN and GW_ENOENT: as of the search. */
+static int ask(struct gw_sweep *sweep, uint32_t batch, struct gw_error *error)
+{
+    struct gw_sweep_state_trial *trial = NULL;
+    if (!sweep->began_wall_ns)
+        sweep->began_wall_ns = gw_clock_wall_ns();
+    if (gw_array_reserve(&sweep->pending, 1) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    const int rc =
+        gw_sweep_state_start(&sweep->state, gw_sweep_start_elapsed_ns(sweep), &trial, error);
+    if (rc < 0)
+        return rc;
+    struct gw_sweep_pending *pending = &sweep->pending.items[sweep->pending.count++];
+    *pending = (struct gw_sweep_pending){.trial = trial,
+                                         .start = sweep->state.starts - 1,
+                                         .batch = batch,
+                                         .seen = sweep->state.seen};
+    return make_job(sweep, pending, error);
+}
+
+/* Finds the oldest held trial that has this size (NULL: any size). */
+static struct gw_sweep_pending *find_held(struct gw_sweep *sweep, const struct gw_sweep_size *size)
+{
+    struct gw_sweep_pending *pending;
+    GW_ARRAY_EACH (&sweep->pending, pending)
+        if (!pending->chosen && (!size || has_size(&pending->job->task, size)))
+            return pending;
+    return NULL;
+}
+
+static size_t count_held(const struct gw_sweep *sweep)
+{
+    const struct gw_sweep_pending *pending;
+    size_t count = 0;
+    GW_ARRAY_EACH (&sweep->pending, pending)
+        count += !pending->chosen;
+    return count;
+}
+
+/* Chooses the trial that is submitted next; *pending becomes NULL if there is none now. */
+static int choose(struct gw_sweep *sweep, uint32_t batch, bool *over,
+                  struct gw_sweep_pending **pending, struct gw_error *error)
+{
+    const bool any = sweep->freed.count == 0;
+    const struct gw_sweep_size size = any ? sweep->first : sweep->freed.items[0];
+    int rc = 0;
+    *pending = find_held(sweep, any ? NULL : &size);
+    while (!*pending && rc == 0 && count_held(sweep) < HELD) {
+        rc = ask(sweep, batch, error);
+        if (rc == 0)
+            *pending = find_held(sweep, any ? NULL : &size);
+    }
+    *over = rc == GW_ENOENT;
+    if (rc < 0 && rc != GW_EAGAIN && rc != GW_ENOENT)
+        return rc;
+    if (!*pending)
+        *pending = find_held(sweep, NULL);
+    if (*pending && !any)
+        memmove(sweep->freed.items, sweep->freed.items + 1,
+                --sweep->freed.count * sizeof *sweep->freed.items);
+    return 0;
+}
+
+/* Chooses a batch of pending trials. *more becomes false if there is no room for others, or the
  * search names no others now. */
 static int fill_batch(struct gw_sweep *sweep, bool *over, bool *more, struct gw_error *error)
 {
     /* The first job has the definition of the sweep, and is to be there if any other one is. */
     const size_t most = sweep->state.starts == 0 ? 1 : BATCH;
     const uint32_t batch = sweep->state.starts;
-    struct gw_sweep_state_trial *trial = NULL;
-    while (sweep->pending.count < most && (*more = has_room(sweep))) {
-        if (!sweep->began_wall_ns)
-            sweep->began_wall_ns = gw_clock_wall_ns();
-        if (gw_array_reserve(&sweep->pending, 1) < 0)
-            return gw_error_set(error, GW_ENOMEM, "out of memory");
-        int rc =
-            gw_sweep_state_start(&sweep->state, gw_sweep_start_elapsed_ns(sweep), &trial, error);
-        *over = rc == GW_ENOENT;
-        *more = rc == 0;
-        if (rc == GW_EAGAIN || *over)
-            return 0;
-        if (rc < 0)
+    struct gw_sweep_pending *pending;
+    size_t count = 0;
+    while (count < most && (*more = has_room(sweep))) {
+        const int rc = choose(sweep, batch, over, &pending, error);
+        *more = rc == 0 && pending;
+        if (!*more)
             return rc;
-        struct gw_sweep_pending *pending = &sweep->pending.items[sweep->pending.count++];
-        *pending = (struct gw_sweep_pending){.trial = trial,
-                                             .start = sweep->state.starts - 1,
-                                             .batch = batch,
-                                             .seen = sweep->state.seen};
-        rc = make_job(sweep, pending, error);
-        if (rc < 0)
-            return rc;
-        count_task(sweep, trial, &pending->job->task);
+        pending->chosen = true;
+        count_task(sweep, pending->trial, &pending->job->task);
+        count++;
     }
     return 0;
 }
@@ -279,58 +369,67 @@ static int accept(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
     return rc < 0 ? rc : followed;
 }
 
+/* Submits the chosen trials. Those that are not accepted stay pending, and chosen. */
 static int submit_batch(struct gw_sweep *sweep, struct gw_error *error)
 {
     struct gw_submit_job jobs[BATCH];
+    struct gw_sweep_pending *pending;
     struct gw_error other;
-    size_t count = sweep->pending.count, left = 0;
-    count = count < BATCH ? count : BATCH;
+    size_t count = 0, at = 0, left = 0;
+    GW_ARRAY_EACH (&sweep->pending, pending)
+        if (pending->chosen && count < BATCH)
+            jobs[count++] = (struct gw_submit_job){.graph = pending->job->graph,
+                                                   .options = &pending->job->options,
+                                                   .node = pending->job->task.node};
     if (gw_array_reserve(&sweep->futures, count) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    for (size_t i = 0; i < count; i++) {
-        const struct gw_sweep_job *job = sweep->pending.items[i].job;
-        jobs[i] = (struct gw_submit_job){
-            .graph = job->graph, .options = &job->options, .node = job->task.node};
-    }
     int rc = gw_client_submit_jobs(sweep->client, jobs, count, error);
     for (size_t i = 0; i < sweep->pending.count; i++) {
-        struct gw_sweep_pending *pending = &sweep->pending.items[i];
-        if (i >= count || !jobs[i].future) {
-            pending->sent |= i < count;
-            sweep->pending.items[left++] = *pending;
+        struct gw_sweep_pending taken = sweep->pending.items[i];
+        struct gw_future *future = NULL;
+        if (taken.chosen && at < count) {
+            future = jobs[at++].future;
+            taken.sent = true;
+        }
+        if (!future) {
+            sweep->pending.items[left++] = taken;
             continue;
         }
-        const int accepted = accept(sweep, pending, jobs[i].future, rc == 0 ? error : &other);
+        taken.sent = sweep->pending.items[i].sent;
+        const int accepted = accept(sweep, &taken, future, rc == 0 ? error : &other);
         rc = rc < 0 ? rc : accepted;
-        free_job(pending->job);
+        free_job(taken.job);
     }
     sweep->pending.count = left;
     return rc;
 }
 
-/* Makes the jobs of trials that are pending from an earlier run. */
-static int make_pending_jobs(struct gw_sweep *sweep, struct gw_error *error)
+/* Makes the jobs of trials that are pending from an earlier run, and counts those that were chosen.
+ */
+static int make_pending_jobs(struct gw_sweep *sweep, bool *chosen, struct gw_error *error)
 {
     struct gw_sweep_pending *pending;
     int rc = 0;
     GW_ARRAY_EACH (&sweep->pending, pending) {
         if (rc == 0 && !pending->job)
             rc = make_job(sweep, pending, error);
-        if (rc == 0 && !pending->trial->slots && !pending->trial->gpus)
+        if (rc == 0 && pending->chosen && !pending->trial->slots && !pending->trial->gpus)
             count_task(sweep, pending->trial, &pending->job->task);
+        *chosen |= pending->chosen;
     }
     return rc;
 }
 
 int gw_sweep_start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *error)
 {
-    bool more = true;
-    int rc = make_pending_jobs(sweep, error);
-    while (rc == 0 && (more || sweep->pending.count)) {
-        if (!sweep->pending.count)
+    bool more = true, chosen = false;
+    int rc = make_pending_jobs(sweep, &chosen, error);
+    while (rc == 0 && (more || chosen)) {
+        if (!chosen)
             rc = fill_batch(sweep, over, &more, error);
         if (rc == 0 && sweep->pending.count)
             rc = submit_batch(sweep, error);
+        chosen = false;
     }
     return rc;
 }
@@ -347,6 +446,7 @@ int gw_sweep_start_watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *tr
         rc = find_future(sweep, trial->shown.job, &future, error);
     if (rc < 0 || !future)
         return rc;
+    see_size(sweep, &task);
     count_task(sweep, trial, &task);
     if (gw_sweep_state_cancels(trial))
         (void)gw_job_cancel(sweep->client, trial->shown.job, false, NULL);

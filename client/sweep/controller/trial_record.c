@@ -46,6 +46,8 @@ int gw_trial_record_write(const struct gw_trial_record *record, const char *swee
                 ",sweep.seen=%" PRIu64 ",params=",
                 sweep, record->trial, record->start, record->batch, record->seen);
     encode(&to, record->params);
+    if (record->held && *record->held)
+        gw_text_say(&to, ",sweep.held=%s", record->held);
     if (record->definition) {
         gw_text_say(&to, ",sweep.definition=");
         encode(&to, record->definition);
@@ -81,6 +83,7 @@ int gw_trial_record_read(const struct gw_value *annotations, struct gw_trial_rec
     uint64_t start, batch, trial, seen;
     const char *params = find(annotations, "params");
     const char *definition = find(annotations, "sweep.definition");
+    const char *held = find(annotations, "sweep.held");
     *record = (struct gw_trial_record){0};
     if (!params || !read_number(annotations, "sweep.start", UINT32_MAX - 1, &start) ||
         !read_number(annotations, "sweep.batch", start, &batch) ||
@@ -92,8 +95,9 @@ int gw_trial_record_read(const struct gw_value *annotations, struct gw_trial_rec
                                        .trial = (uint32_t)trial,
                                        .seen = seen,
                                        .params = decode(params),
+                                       .held = decode(held ? held : ""),
                                        .definition = definition ? decode(definition) : NULL};
-    if (record->params && (!definition || record->definition))
+    if (record->params && record->held && (!definition || record->definition))
         return 0;
     gw_trial_record_deinit(record);
     return GW_ENOMEM;
@@ -102,6 +106,7 @@ int gw_trial_record_read(const struct gw_value *annotations, struct gw_trial_rec
 void gw_trial_record_deinit(struct gw_trial_record *record)
 {
     free((void *)(uintptr_t)record->params);
+    free((void *)(uintptr_t)record->held);
     free((void *)(uintptr_t)record->definition);
     *record = (struct gw_trial_record){0};
 }

@@ -12,6 +12,8 @@ struct gw_trial_record {
                        from this number on, although it has this one */
     uint32_t trial;
     uint64_t seen;          /* events up to this number were handled before the start */
+    const char *held;       /* "START:SEEN ..." of earlier starts that were not submitted before
+                               this one; "" */
     const char *params;     /* gw_trial_record_params */
     const char *definition; /* NULL: the one of an earlier start */
 };

@@ -4,11 +4,13 @@
  *
  * 8 workers with 8 GPUs each. Trials are gangs of 1, 4 or 16 ranks with one GPU each, drawn at
  * random, of 10 minutes in the median (log-normal, sigma 0.5, at any size). As the controller of a
- * sweep does, submits trials until they fill the cluster twice (a search that learns) or 32 times
- * (one that does not), and the next one when one has ended. The share counts from the first start
- * to the moment when no trial waits any more: from there on, the sweep has nothing to give to a GPU
- * that is free. Control messages take no time. Prints the share of 5 seeds and their mean, and
- * ends with 1 if the mean of a search that does not learn is below LIMIT. */
+ * sweep does (client/sweep/controller/sweep_start.c), submits trials until they fill the cluster
+ * twice. A trial that ends is followed by one of its size, and up to 8 others are held meanwhile. A
+ * first run holds none. The share counts from the first start to the moment when no trial waits
+ * any more: from there on, the sweep has nothing to give to a GPU that is free. Control messages
+ * take no time. Prints the share of 5 seeds and their mean, and ends with 1 if the mean of the
+ * second run is below LIMIT. */
+#include "graph/base/array.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
 #include "scheduler/core/sched.h"
@@ -25,6 +27,8 @@ enum {
     GPUS = 8,
     ALL_GPUS = WORKERS * GPUS,
     RANKS_MAX = 16,
+    FILLS = 2,
+    HELD = 8,
     SEEDS = 5
 };
 #define MEDIAN_S 600.
@@ -41,6 +45,8 @@ struct mixed {
     struct trial *trials;
     uint64_t sequence[WORKERS + 1], seed, now_ns, busy_ns;
     uint32_t count, submitted, started, done, live_gpus;
+    uint32_t named, held_max, freed; /* freed: ranks of the trial that ended last; 0: followed */
+    GW_ARRAY(struct trial) held;
 };
 
 static double draw_unit(struct mixed *mixed)
@@ -99,13 +105,39 @@ static void add_worker(struct mixed *mixed, uint64_t number)
                                               .address = host}});
 }
 
+static void name(struct mixed *mixed)
+{
+    static const uint32_t sizes[] = {1, 4, 16};
+    const double normal = sqrt(-2 * log(draw_unit(mixed))) * cos(2 * M_PI * draw_unit(mixed));
+    struct trial trial = {.run_ns = (uint64_t)(MEDIAN_S * exp(.5 * normal) * 1e9)};
+    trial.ranks = sizes[(uint32_t)(3 * draw_unit(mixed))];
+    GW_MUST(gw_array_push(&mixed->held, trial));
+    mixed->named++;
+}
+
+/* Returns the index of the held trial that is submitted next. */
+static size_t choose(struct mixed *mixed)
+{
+    for (size_t i = 0;; i++) {
+        if (i == mixed->held.count && mixed->named < mixed->count &&
+            (i == 0 || i < mixed->held_max))
+            name(mixed);
+        if (i == mixed->held.count)
+            return 0;
+        if (!mixed->held_max || !mixed->freed || mixed->held.items[i].ranks == mixed->freed)
+            return i;
+    }
+}
+
 static void submit(struct mixed *mixed)
 {
-    static const uint32_t sizes[] = {1, 4, 16}, zero;
+    static const uint32_t zero;
+    const size_t chosen = choose(mixed);
     struct trial *trial = &mixed->trials[mixed->submitted++];
-    const double normal = sqrt(-2 * log(draw_unit(mixed))) * cos(2 * M_PI * draw_unit(mixed));
-    trial->run_ns = (uint64_t)(MEDIAN_S * exp(.5 * normal) * 1e9);
-    trial->ranks = sizes[(uint32_t)(3 * draw_unit(mixed))];
+    *trial = mixed->held.items[chosen];
+    memmove(mixed->held.items + chosen, mixed->held.items + chosen + 1,
+            (--mixed->held.count - chosen) * sizeof *trial);
+    mixed->freed = 0;
     mixed->live_gpus += trial->ranks;
     send(mixed, CLIENT,
          (struct gw_message){.type = GW_MESSAGE_spec,
@@ -161,6 +193,7 @@ static void end_first(struct mixed *mixed)
     }
     mixed->now_ns = first->end_ns;
     mixed->live_gpus -= first->ranks;
+    mixed->freed = first->ranks;
     for (uint32_t rank = 0; rank < first->ranks; rank++, first->ended++)
         send(mixed, first->worker[rank],
              (struct gw_message){.type = GW_MESSAGE_finished,
@@ -174,9 +207,9 @@ static void end_first(struct mixed *mixed)
 }
 
 /* Returns the share. */
-static double run(uint32_t count, uint32_t times, uint64_t seed)
+static double run(uint32_t count, uint32_t held_max, uint64_t seed)
 {
-    struct mixed mixed = {.now_ns = 1, .count = count, .seed = seed};
+    struct mixed mixed = {.now_ns = 1, .held_max = held_max, .count = count, .seed = seed};
     mixed.trials = calloc(count + 1, sizeof *mixed.trials);
     GW_MUST_PTR(mixed.trials);
     mixed.sched = gw_sched_new(&(struct gw_sched_options){.heartbeat_ns = UINT64_MAX / 4,
@@ -187,7 +220,7 @@ static double run(uint32_t count, uint32_t times, uint64_t seed)
     step(&mixed, (struct gw_event){
                      .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
     while (mixed.started < count) {
-        while (mixed.submitted < count && mixed.live_gpus < times * ALL_GPUS)
+        while (mixed.submitted < count && mixed.live_gpus < FILLS * ALL_GPUS)
             submit(&mixed);
         start(&mixed);
         if (mixed.started < count)
@@ -202,21 +235,21 @@ static double run(uint32_t count, uint32_t times, uint64_t seed)
     gw_sched_free(mixed.sched);
     gw_array_deinit(&mixed.effects.list);
     gw_arena_deinit(&mixed.effects.arena);
+    gw_array_deinit(&mixed.held);
     free(mixed.trials);
     return (double)mixed.busy_ns / (double)(mixed.now_ns - 1) / ALL_GPUS;
 }
 
 int main(int argc, char **argv)
 {
-    static const uint32_t times[] = {2, 32};
+    static const uint32_t held[] = {0, HELD};
     const uint32_t count = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000;
     double mean = 0;
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
         mean = 0;
-        printf("%" PRIu32 " trials, queued for %2" PRIu32 " x the cluster: GPUs busy", count,
-               times[i]);
+        printf("%" PRIu32 " trials, at most %" PRIu32 " held: GPUs busy", count, held[i]);
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            const double share = run(count, times[i], seed);
+            const double share = run(count, held[i], seed);
             mean += share / SEEDS;
             printf(" %.3f", share);
         }
