@@ -235,6 +235,8 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
                               : 0,
                 text);
     }
+    if (message.type == GW_MESSAGE_spec)
+        message.spec.user = ""; /* as the driver of a worker does without separate users */
     struct gw_event event = {.type = GW_EVENT_MESSAGE,
                              .peer = {end->peer},
                              .message = &message,
