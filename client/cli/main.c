@@ -43,6 +43,8 @@ static const struct gw_cli_command commands[] = {
     {"get", "fetch files of a task", gw_cli_get},
     {"report", "inside of a task: report the metrics of a step", gw_cli_report},
     {"forward", "forward a local port to a port of a task", gw_cli_forward},
+    {"account", "accounts, their shares and usage: list", gw_cli_account},
+    {"queue", "queues that jobs are submitted to: list", gw_cli_queue},
     {"actor", "actors: list, rm", gw_cli_actor},
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},
     {"sync", "semaphores, locks, events, variables, queues: list, rm", gw_cli_sync},
@@ -110,8 +112,8 @@ static const struct gw_cli_command *find_command(const char *name)
 /* Whether the command has verbs. For other commands, a second word would be an argument. */
 static bool has_verbs(const struct gw_cli_command *command)
 {
-    static const char *const names[] = {"actor", "config", "data",  "gpu",
-                                        "sweep", "sync",   "token", "worker"};
+    static const char *const names[] = {"account", "actor", "config", "data",  "gpu",
+                                        "queue",   "sweep", "sync",   "token", "worker"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(command->name, names[i]) == 0)
             return true;

@@ -290,6 +290,8 @@ static int submit(struct gw_range_run *run, const struct gw_range *range,
         .detached = range->detached,
         .no_futures = true,
         .key = range->key,
+        .account = range->account,
+        .queue = range->queue,
         .after = {range->after, range->after_count, range->after_any},
     };
     int rc = gw_submission_open(&submission, run->client, &options, error);

@@ -38,6 +38,8 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
     *submission = (struct gw_submission){.client = client,
                                          .name = options->name,
                                          .key = options->key,
+                                         .account = options->account,
+                                         .queue = options->queue,
                                          .flags = options->detached ? GW_SUBMIT_DETACHED : 0,
                                          .after = options->after};
     gw_rpc_open(&submission->call, client);
@@ -287,6 +289,15 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
             options->gang.hang_timeout_ns ? options->gang.hang_timeout_ns : HANG_TIMEOUT_NS;
 }
 
+/* Sets what the first spec says about the whole job. */
+static void set_job(struct gw_msg_spec *spec, const struct gw_submission *submission)
+{
+    const bool first = spec->number == 0;
+    spec->job_key = first ? text(submission->key) : "";
+    spec->account = first ? text(submission->account) : "";
+    spec->queue = first ? text(submission->queue) : "";
+}
+
 /* Returns the streams that the client serves: printed output, held output, or standard input. A
  * detached job has none, because its client may end before the job. */
 static uint32_t streams_of(const struct gw_submission *submission, const struct gw_graph_spec *spec)
@@ -376,7 +387,7 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .epilog = {epilog_bytes.data, (uint32_t)epilog_bytes.size}},
         };
         set_options(&message.spec, options);
-        message.spec.job_key = number == 0 ? text(submission->key) : "";
+        set_job(&message.spec, submission);
         if (ships)
             message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};
         if (function)

@@ -24,6 +24,7 @@ struct gw_submission {
     uint32_t flags;                 /* enum gw_submit_flag */
     const char *name;
     const char *key; /* idempotency key, or NULL */
+    const char *account, *queue;
     struct gw_chunk chunk;
     struct gw_submission_after after;
     GW_ARRAY(uint64_t) scattered; /* scattered values that hold large arguments */
@@ -38,8 +39,9 @@ struct gw_submission_options {
     bool detached;
     const uint32_t *target_rows; /* rows with futures, ascending; NULL: every row has a future */
     uint32_t target_count;
-    bool no_futures; /* make no group of futures: the caller handles the results */
-    const char *key; /* idempotency key of a detached job; NULL: none */
+    bool no_futures;             /* make no group of futures: the caller handles the results */
+    const char *key;             /* idempotency key of a detached job; NULL: none */
+    const char *account, *queue; /* see gw_submit_options; NULL: none */
     struct gw_submission_after after;
 };
 

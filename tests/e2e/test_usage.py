@@ -70,7 +70,7 @@ class Usage(e2e.Case):
             ("submit --time 90 -- true", 2, "--time 90: give a unit"),
             ("dispatch -N 1 --ntasks-per-node 2 -- true", 0, ""),
             ("submit --mem 4G -- true", 2, "did you mean --memory SIZE"),
-            ("submit --partition gpu -- true", 2, "there are no partitions"),
+            ("submit --partition gpu -- true", 2, "no accounts and queues"),
             ("submit -o out.txt -- true", 2, "`gangway logs JOB -o DIR`"),
             ("submit --gres=gpu:1 -- true", 2, "--gpus N"),
             ("submit -a 1-3 -- true", 2, "--array FIRST-LAST"),

@@ -31,6 +31,8 @@ int gw_cli_get(int argc, char **argv);
 int gw_cli_metrics(int argc, char **argv);
 int gw_cli_events(int argc, char **argv);
 int gw_cli_tasks(int argc, char **argv);
+int gw_cli_account(int argc, char **argv);
+int gw_cli_queue(int argc, char **argv);
 int gw_cli_actor(int argc, char **argv);
 int gw_cli_data(int argc, char **argv);
 int gw_cli_sweep(int argc, char **argv);

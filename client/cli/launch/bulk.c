@@ -116,7 +116,8 @@ static int submit_array(struct gw_bulk *bulk, const struct gw_bulk_after *after,
                 .env_templates = (uint32_t)options->env.count, .epilog = options->wrap.epilog);
     struct gw_range range =
         GW_INIT(gw_range, .command = &command, .options = &task, .detached = options->detached,
-                .key = options->key, .discard_results = options->detached, .after = after->jobs,
+                .key = options->key, .account = options->account, .queue = options->queue,
+                .discard_results = options->detached, .after = after->jobs,
                 .after_count = after->count, .after_any = after->any);
     int rc = parse_array(options->array, &range, error);
     if (rc == 0)
@@ -164,8 +165,9 @@ static int submit_graph(struct gw_bulk *bulk, const struct gw_bulk_after *after,
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     const struct gw_submit_options submit =
         GW_INIT(gw_submit_options, .name = options->name ? options->name : bulk->file.name,
-                .detached = options->detached, .key = options->key, .after = after->jobs,
-                .after_count = after->count, .after_any = after->any);
+                .detached = options->detached, .key = options->key, .account = options->account,
+                .queue = options->queue, .after = after->jobs, .after_count = after->count,
+                .after_any = after->any);
     rc = gw_client_submit_many(bulk->client, bulk->file.graph, &submit, bulk->file.nodes,
                                bulk->tasks, bulk->futures, error);
     if (rc == 0)

@@ -86,7 +86,8 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
     const char *name = typed->name || !typed->pty ? typed->name : typed->command[0];
     const struct gw_submit_options options =
         GW_INIT(gw_submit_options, .name = name, .detached = typed->detached, .key = typed->key,
-                .after = after->jobs, .after_count = after->count, .after_any = after->any);
+                .account = typed->account, .queue = typed->queue, .after = after->jobs,
+                .after_count = after->count, .after_any = after->any);
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_graph_command(graph, &command, &task);
     struct gw_future *future = NULL;

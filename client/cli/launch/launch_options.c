@@ -19,7 +19,7 @@ extern char **environ;
 
 enum {
     START_ROWS_MAX = 26,
-    PLACE_ROWS_MAX = 16,
+    PLACE_ROWS_MAX = 18,
     GANG_ROWS_MAX = 16,
     MORE_ROWS_MAX = GANG_ROWS_MAX + 4,
     SYNONYMS_MAX = 112,
@@ -212,6 +212,11 @@ static void add_place_rows(struct gw_launch_options *launch, const struct table 
         {"prefer", 0, GW_OPTION_LIST, &launch->prefer, "WORKER,...",
          "the same, but run elsewhere if these have no room"},
         {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", table->memory},
+        {"account", 0, GW_OPTION_TEXT, &launch->account, "NAME",
+         "account that pays for it, if the cluster has\naccounts (default: yours; `gangway account "
+         "list`)"},
+        {"queue", 0, GW_OPTION_TEXT, &launch->queue, "NAME",
+         "queue that it waits in, if the cluster has queues\n(`gangway queue list`)"},
         {"after", 0, GW_OPTION_LIST, &launch->after, "JOB,...",
          "start after these jobs have succeeded"},
         {"after-any", 0, GW_OPTION_TEXT, &launch->after_any, "JOB,...",

@@ -7,7 +7,6 @@
 #define DISPATCH "`gangway dispatch -n N -- COMMAND` runs N ranks"
 #define RENDEZVOUS                                                                                 \
     "leave it out: ranks find MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in their environment"
-#define NO_PARTITIONS "there are no partitions: --on HOST,... says where it may run"
 #define OUTPUT                                                                                     \
     "its output comes here (> FILE keeps it); of a detached job `gangway logs JOB -o DIR` "        \
     "writes it into files"
@@ -55,7 +54,7 @@ const struct gw_synonym gw_synonym_launch[] = {
     {"interactive", 'i', {NULL}, NO_INTERACTIVE, false},
     {"tty", 0, {NULL}, NO_INTERACTIVE, false},
     {"exclusive", 0, {NULL}, "type --slots N, all slots of a host (`gangway worker list`)", false},
-    {"account", 'A', {NULL}, "there are no accounts: leave it out", false},
+    {"A", 'A', {"account"}, NULL, false},
     {"nice", 0, {NULL}, "did you mean --priority P? A higher one is first", false},
     {"constraint", 0, {NULL}, "type --on HOST,..., --resources NAME=N or --gpu-memory SIZE", false},
     {"begin",
@@ -81,7 +80,7 @@ const struct gw_synonym gw_synonym_launch[] = {
      {NULL},
      "--ship FILE copies files, a shared folder is there already; there is no verbose mode",
      false},
-    {"partition", 0, {NULL}, NO_PARTITIONS, false},
+    {"partition", 0, {"queue"}, NULL, false},
     {"output", 'o', {NULL}, OUTPUT, false},
     {"error", 0, {NULL}, OUTPUT, false},
     {"export", 0, {NULL}, "your environment goes along; --env NAME=VALUE sets more", false},
@@ -180,7 +179,7 @@ const struct gw_synonym gw_synonym_jobs[] = {
     {"jobs", 0, {NULL}, "type the jobs as arguments: 7 or 1,3,5-8", false},
     {"format", 'o', {NULL}, "--json prints all fields", false},
     {"output", 0, {NULL}, "--json prints all fields", false},
-    {"partition", 'p', {NULL}, "there are no partitions", false},
+    {"partition", 'p', {NULL}, "`gangway queue list` lists the queues", false},
     {NULL, 0, {NULL}, NULL, false},
 };
 
@@ -230,7 +229,7 @@ static const struct {
     {"mpiexec", MPI},
     {"squeue", JOBS},
     {"qstat", JOBS},
-    {"queue", JOBS},
+    {"sshare", "`gangway account list` shows the accounts, their shares and usage"},
     {"ps", JOBS},
     {"ls", JOBS},
     {"server", "`gangway up` starts a cluster, `gangway down` ends it"},

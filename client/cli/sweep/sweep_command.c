@@ -61,7 +61,8 @@ static int run_init(struct gw_sweep_command *run, bool attached, struct gw_error
                          .on_change = on_change, .definition = run->text, .arg = run,
                          .mlflow = run->definition.mlflow,
                          .mlflow_experiment =
-                             run->experiment ? run->experiment : run->definition.experiment),
+                             run->experiment ? run->experiment : run->definition.experiment,
+                         .account = run->definition.account, .queue = run->definition.queue),
         &run->sweep, error);
 }
 
@@ -265,8 +266,10 @@ static int submit_controller(struct gw_sweep_command *run, struct gw_client *cli
         graph, GW_COMMAND(.argv = argv, .cwd = cwd),
         GW_OPTIONS(.slots = GW_NONE, .worker_losses_max = GW_UNLIMITED, .annotations = annotation));
     rc = argv ? gw_client_submit_many(client, graph,
-                                      GW_SUBMIT_OPTIONS(.name = name, .detached = true), &node, 1,
-                                      &future, error)
+                                      GW_SUBMIT_OPTIONS(.name = name, .detached = true,
+                                                        .account = run->definition.account,
+                                                        .queue = run->definition.queue),
+                                      &node, 1, &future, error)
               : gw_error_set(error, GW_ENOMEM, "out of memory");
     *job = rc == 0 ? gw_future_job(future) : 0;
     gw_future_release(future);

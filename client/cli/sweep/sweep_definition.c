@@ -86,6 +86,8 @@ static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS
         {"mlflow", 0, GW_OPTION_TEXT, &d->mlflow, "URL", "send all trials to this MLflow server"},
         {"experiment", 0, GW_OPTION_TEXT, &d->experiment, "NAME",
          "experiment of MLflow (default: Default)"},
+        {"account", 0, GW_OPTION_TEXT, &d->account, "NAME", "account that pays for the trials"},
+        {"queue", 0, GW_OPTION_TEXT, &d->queue, "NAME", "queue of the trials"},
         {"continue", 0, GW_OPTION_FLAG, &d->continues, NULL,
          "continue the sweep of this name, if there is one"},
         {"dry-run", 0, GW_OPTION_FLAG, &d->dry_run, NULL,

@@ -191,6 +191,10 @@ struct gw_submit_options {
      * job's number and starts nothing. Its futures then fail with GW_EEXIST; use gw_job_wait to
      * wait for the job. So it is safe to submit again after GW_ECLOSED. */
     const char *key;
+    /* Who pays for the job, and the queue that it waits in, if the cluster has accounts and queues
+     * (`gangway account list`, `gangway queue list`); NULL: those of the user. GW_ENOENT: there is
+     * none of this name; GW_EPERM: the user may not use it. */
+    const char *account, *queue;
 };
 #define GW_SUBMIT_OPTIONS(...) GW_POINTER(gw_submit_options, __VA_ARGS__)
 GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,

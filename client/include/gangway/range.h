@@ -53,7 +53,8 @@ struct gw_range {
                               `after_count` and `after_any` are as in gw_submit_options */
     size_t after_count;
     bool after_any;
-    const char *key; /* idempotency key of a detached range: see gw_submit_options */
+    const char *key;             /* idempotency key of a detached range: see gw_submit_options */
+    const char *account, *queue; /* as in gw_submit_options */
 };
 #define GW_RANGE(...) GW_POINTER(gw_range, __VA_ARGS__)
 

@@ -96,6 +96,7 @@ struct gw_sweep_options {
                            those of MLflow's own clients: MLFLOW_TRACKING_TOKEN, or
                            MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD */
     const char *mlflow_experiment; /* NULL: MLFLOW_EXPERIMENT_NAME, or "Default" */
+    const char *account, *queue;   /* of all trials, as in gw_submit_options */
 };
 #define GW_SWEEP_OPTIONS(...) GW_POINTER(gw_sweep_options, __VA_ARGS__)
 enum { GW_SWEEP_NAME_MAX = 64, GW_SWEEP_DEFINITION_MAX = 3000 };

@@ -101,7 +101,8 @@ int gw_sweep_new(struct gw_space *space, const struct gw_search_options *search,
                    searched.has_target;
     made->decides = searched.pruner != GW_PRUNE_NOTHING;
     if ((copy(&made->options.name) | copy(&made->options.metric) | copy(&made->options.definition) |
-         copy(&made->options.mlflow) | copy(&made->options.mlflow_experiment)) < 0) {
+         copy(&made->options.mlflow) | copy(&made->options.mlflow_experiment) |
+         copy(&made->options.account) | copy(&made->options.queue)) < 0) {
         gw_sweep_free(made); /* frees what was copied: a failed copy is NULL */
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
@@ -122,6 +123,8 @@ void gw_sweep_free(struct gw_sweep *sweep)
     free((void *)(uintptr_t)sweep->options.definition);
     free((void *)(uintptr_t)sweep->options.mlflow);
     free((void *)(uintptr_t)sweep->options.mlflow_experiment);
+    free((void *)(uintptr_t)sweep->options.account);
+    free((void *)(uintptr_t)sweep->options.queue);
     free(sweep->stored);
     free(sweep);
 }

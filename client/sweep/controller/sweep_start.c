@@ -203,7 +203,8 @@ static int make_job(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
                    pending->start);
     job->options = (struct gw_submit_options)GW_INIT(
         gw_submit_options, .name = job->task.name ? job->task.name : sweep->options.name,
-        .detached = !sweep->options.attached, .key = sweep->options.attached ? NULL : job->key);
+        .detached = !sweep->options.attached, .key = sweep->options.attached ? NULL : job->key,
+        .account = sweep->options.account, .queue = sweep->options.queue);
     see_size(sweep, &job->task);
     pending->job = job;
     return 0;

@@ -6,8 +6,6 @@
  * billed attempts. */
 #include "scheduler/core/model/account.h"
 
-#include "scheduler/core/model/user.h"
-
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -105,6 +103,13 @@ bool gw_account_is_below(const struct gw_account *account, const struct gw_accou
         if (account == top)
             return true;
     return false;
+}
+
+const char *gw_account_user(const struct gw_sched *sched, uint32_t uid, char text[GW_USER_NAME_MAX])
+{
+    const char *user = gw_user_name(sched, uid, text);
+    /* Clients without a token are the owner's. */
+    return user == text && sched->options.owner ? sched->options.owner : user;
 }
 
 /* -- Usage ------------------------------------------------------------------------------------ */
@@ -247,6 +252,16 @@ static struct gw_account_holder *next_holder(const struct gw_job *job,
     for (struct gw_account_holder *holder = first_holder(job); holder;                             \
          holder = next_holder((job), (holder)))
 
+bool gw_account_holds(const struct gw_job *job, const struct gw_account_holder *holder)
+{
+    if (!job->payer)
+        return false;
+    EACH_HOLDER(job, of)
+    if (of == holder)
+        return true;
+    return false;
+}
+
 static bool is_call(const struct gw_job *job)
 {
     const struct gw_msg_spec *spec = &job->specs.items[0].message;
@@ -266,9 +281,7 @@ void gw_account_pay(struct gw_sched *sched, struct gw_job *job)
     const struct gw_msg_spec *spec = &job->specs.items[0].message;
     struct gw_account *account = NULL;
     char text[GW_USER_NAME_MAX];
-    const char *user = gw_user_name(sched, job->uid, text);
-    if (user == text && sched->options.owner) /* clients without a token are the owner's */
-        user = sched->options.owner;
+    const char *user = gw_account_user(sched, job->uid, text);
     if (spec->account && *spec->account)
         account = gw_account_find(accounts, spec->account);
     if (!account)
@@ -321,6 +334,11 @@ static void hold(const struct gw_attempt *attempt, struct gw_account_holder *hol
     holder->use.running_jobs += attempt->job->billed == 0;
 }
 
+static void note_use(struct gw_accounts *accounts, const struct gw_job *job)
+{
+    accounts->uses_changed |= gw_account_limited(job);
+}
+
 void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
 {
     struct gw_job *job = attempt->job;
@@ -332,8 +350,7 @@ void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
     EACH_HOLDER(job, holder)
     hold(attempt, holder);
     job->billed++;
-    sched->accounts->uses_changed |=
-        first_holder(job)->limited || job->payer->account->holder.limited;
+    note_use(sched->accounts, job);
 }
 
 void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64_t run_ns)
@@ -360,8 +377,7 @@ void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64
         holder->use.gpu_thousandths -= gpu_thousandths_of(attempt);
         holder->use.running_jobs -= job->billed == 0;
     }
-    sched->accounts->uses_changed |=
-        first_holder(job)->limited || job->payer->account->holder.limited;
+    note_use(sched->accounts, job);
 }
 
 /* -- Quotas ----------------------------------------------------------------------------------- */
@@ -372,36 +388,44 @@ bool gw_account_limited(const struct gw_job *job)
                           (job->submit_queue && job->submit_queue->holder.limited));
 }
 
+static enum gw_quota quota_of(const struct gw_job *job, const struct gw_account_holder *holder,
+                              const struct gw_account_use *need)
+{
+    const struct gw_account_limits *limits = holder->limits;
+    const struct gw_account_use *use = &holder->use;
+    if (!limits)
+        return GW_QUOTA_WITHIN;
+    if (limits->running_jobs && job->billed == 0 &&
+        use->running_jobs >= (uint64_t)limits->running_jobs)
+        return GW_QUOTA_EXCEEDED;
+    const bool over =
+        (limits->slots && need->slots && use->slots + need->slots > (uint64_t)limits->slots) ||
+        (limits->gpus && need->gpu_thousandths &&
+         use->gpu_thousandths + need->gpu_thousandths > (uint64_t)limits->gpus * 1000);
+    return !over ? GW_QUOTA_WITHIN : holder->strict ? GW_QUOTA_EXCEEDED : GW_QUOTA_BORROWS;
+}
+
 /* A job of a running task has what its parent yielded: if it waited for a quota, both would wait
  * forever. */
-enum gw_quota gw_account_quota(const struct gw_queue *queue)
+enum gw_quota gw_account_quota(const struct gw_queue *queue, const struct gw_account_holder **by)
 {
     const struct gw_job *job = queue->job;
     const struct gw_resource_class *shape = queue->shape;
     enum gw_quota quota = GW_QUOTA_WITHIN;
     if (!gw_account_limited(job) || job->depth > 0)
         return quota;
-    const uint64_t ranks = shape->ranks ? shape->ranks : 1, slots = ranks * shape->slots;
+    const uint64_t ranks = shape->ranks ? shape->ranks : 1;
     const uint64_t gpus = shape->gpu_if_any ? shape->any_gpus : shape->gpus;
-    const uint64_t gpu_thousandths =
-        ranks * (shape->gpu_fraction && gpus ? shape->gpu_fraction : gpus * 1000);
+    const struct gw_account_use need = {
+        .slots = ranks * shape->slots,
+        .gpu_thousandths =
+            ranks * (shape->gpu_fraction && gpus ? shape->gpu_fraction : gpus * 1000)};
     EACH_HOLDER(job, holder)
     {
-        const struct gw_account_limits *limits = holder->limits;
-        const struct gw_account_use *use = &holder->use;
-        if (!holder->limited || !limits)
-            continue;
-        if (limits->running_jobs && job->billed == 0 &&
-            use->running_jobs >= (uint64_t)limits->running_jobs)
-            return GW_QUOTA_EXCEEDED;
-        const bool over =
-            (limits->slots && slots && use->slots + slots > (uint64_t)limits->slots) ||
-            (limits->gpus && gpu_thousandths &&
-             use->gpu_thousandths + gpu_thousandths > (uint64_t)limits->gpus * 1000);
-        if (over && holder->strict)
-            return GW_QUOTA_EXCEEDED;
-        if (over)
-            quota = GW_QUOTA_BORROWS;
+        const enum gw_quota of = quota_of(job, holder, &need);
+        if (of > quota && by)
+            *by = holder;
+        quota = of > quota ? of : quota;
     }
     return quota;
 }

@@ -13,6 +13,7 @@
 
 #include "scheduler/core/model/account_config.h"
 #include "scheduler/core/model/state.h"
+#include "scheduler/core/model/user.h"
 
 enum { GW_ACCOUNT_KEY_MAX = 2 * GW_ACCOUNT_NAME_MAX + 256 };
 
@@ -90,6 +91,14 @@ struct gw_account *gw_account_find(const struct gw_accounts *accounts, const cha
 struct gw_account *gw_account_of_user(const struct gw_accounts *accounts, const char *user);
 struct gw_submit_queue *gw_account_queue(const struct gw_accounts *accounts, const char *name);
 
+/* gw_account_user returns the name by which accounts know a user (borrowed). If it is unknown, it
+ * is the uid as text, written to `text`. */
+const char *gw_account_user(const struct gw_sched *sched, uint32_t uid,
+                            char text[GW_USER_NAME_MAX]);
+
+/* gw_account_holds returns true if a job counts for an account or a queue. */
+bool gw_account_holds(const struct gw_job *job, const struct gw_account_holder *holder);
+
 /* gw_account_is_below returns true if an account is this one or one below it. */
 bool gw_account_is_below(const struct gw_account *account, const struct gw_account *top);
 
@@ -116,8 +125,9 @@ double gw_account_usage(const struct gw_sched *sched, const struct gw_payer *pay
 /* gw_account_limited returns true if the tasks of a job must not queue at workers. */
 bool gw_account_limited(const struct gw_job *job);
 
-/* gw_account_quota returns whether the first task of a ready queue is within its quotas. */
-enum gw_quota gw_account_quota(const struct gw_queue *queue);
+/* gw_account_quota returns whether the first task of a ready queue is within its quotas. *by is the
+ * first account or queue whose quota it would exceed, or NULL; `by` may be NULL. */
+enum gw_quota gw_account_quota(const struct gw_queue *queue, const struct gw_account_holder **by);
 
 /* gw_account_rank, gw_account_ranked and gw_account_quotas_reviewed record the result of a new
  * order: the rank of a payer; that all have their ranks; that all ready queues have their quota. */

@@ -9,6 +9,7 @@
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/model/jobs/scoped_name.h"
 #include "scheduler/core/model/model.h"
+#include "scheduler/core/requests/admission.h"
 #include "scheduler/core/requests/chunk.h"
 #include "scheduler/core/send/log.h"
 #include "scheduler/core/send/notify.h"
@@ -112,6 +113,7 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
     struct gw_error error;
     if (check_priority(sched, session, spec, &error) < 0 ||
         scope_actor(sched, session, spec, name, &error) < 0 ||
+        gw_sched_admission_check(sched, session, job, spec, &error) < 0 ||
         gw_sched_chunk_spec_check(sched, job, spec, &error) < 0) {
         /* Refuse the job now, with the true reason. Otherwise the next chunk would be refused for
          * naming a missing spec. */

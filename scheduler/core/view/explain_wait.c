@@ -8,6 +8,7 @@
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/reservation.h"
 #include "scheduler/core/requests/chunk.h"
+#include "scheduler/core/view/account_rows.h"
 #include "scheduler/core/view/explain.h"
 #include "scheduler/core/view/quote.h"
 
@@ -245,11 +246,16 @@ static bool goes_first(const struct gw_job *job, int32_t priority)
     return false;
 }
 
-/* Names the older jobs whose tasks go first. Free slots go one by one to older tasks that need no
- * more than that, so a larger task may wait a long time and look forgotten. */
+/* Names the older jobs whose tasks go first; with accounts, the place in line. Free slots go one by
+ * one to older tasks that need no more than that, so a larger task may wait a long time and look
+ * forgotten. */
 static void say_older(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                       struct gw_text *text)
 {
+    if (job->payer) {
+        gw_account_rows_explain(sched, job, row, text);
+        return;
+    }
     const int32_t priority = job->specs.items[job->tasks.spec[row]].message.priority;
     const struct gw_job *oldest = NULL;
     uint64_t others = 0;
@@ -329,6 +335,8 @@ const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_
         gw_text_say(text, "%s", error.text);
         return "infeasible";
     }
+    if (gw_account_rows_explain_quota(sched, job, row, text))
+        return "quota";
     char need[320] = "";
     if (shape->need && !shape->need->prefer &&
         gw_sched_need_gone(sched, shape->need, need, sizeof need))

@@ -11,6 +11,7 @@
 #include "scheduler/core/requests/share.h"
 #include "scheduler/core/sched.h"
 #include "scheduler/core/send/send.h"
+#include "scheduler/core/view/account_rows.h"
 #include "scheduler/core/view/cluster_rows.h"
 #include "scheduler/core/view/explain.h"
 #include "scheduler/core/view/graph_view.h"
@@ -339,6 +340,8 @@ static const struct kind {
     {"running", .ask = ask_running, .lists = UINT32_MAX},
     {"workers", .lists = UINT32_MAX, .list = gw_cluster_rows_workers},
     {"gpus", .lists = UINT32_MAX, .list = gw_cluster_rows_gpus},
+    {"accounts", .lists = UINT32_MAX, .list = gw_account_rows},
+    {"queues", .lists = UINT32_MAX, .list = gw_account_rows_queues},
     {"actors", .ask = ask_actors, .lists = UINT32_MAX},
     {"sync", .lists = UINT32_MAX, .list = gw_sync_query},
     {"published", .lists = UINT32_MAX, .list = gw_sched_share_query_published},

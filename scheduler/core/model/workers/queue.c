@@ -26,7 +26,7 @@ uint32_t gw_sched_queue_class_gpus(const struct gw_resource_class *shape)
 static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
 {
     int64_t level = gw_sched_ageing_level(a), other = gw_sched_ageing_level(b);
-    if (a->job->payer) { /* there is a policy, so all have payers */
+    if (a->job->payer && b->job->payer) { /* calls of actors have none, and are in no heap */
         if (a->quota != b->quota)
             return a->quota < b->quota;
         if (a->priority != b->priority)
@@ -54,7 +54,7 @@ GW_HEAP(heap, struct gw_queue *, queue_less, heap_set)
 void gw_sched_queue_heap_push(struct gw_queue *queue)
 {
     if (queue->job->payer)
-        queue->quota = gw_account_quota(queue);
+        queue->quota = gw_account_quota(queue, NULL);
     GW_MUST(gw_array_push(&queue->shape->heap, queue));
     queue->shape->nested += queue->job->depth > 0;
     heap_up(queue->shape->heap.items, queue->shape->heap.count - 1);
@@ -99,7 +99,7 @@ void gw_sched_queue_resift(struct gw_queue *queue)
 bool gw_sched_queue_review_quota(struct gw_queue *queue)
 {
     const uint8_t before = queue->quota;
-    queue->quota = gw_account_quota(queue);
+    queue->quota = gw_account_quota(queue, NULL);
     return queue->quota != before;
 }
 
