@@ -56,10 +56,27 @@ static void check_worker_queue(const struct gw_sched *sched, const struct gw_wor
     assert(sched->shapes.items[lane->shape->id] == lane->shape);
 }
 
+/* A queue in a heap does not come before the one above it, and knows how its first task stands to
+ * the quotas.
+ */
+static void check_heap(const struct gw_sched *sched, const struct gw_resource_class *shape)
+{
+    for (size_t at = 0; sched->accounts && at < shape->heap.count; at++)
+        assert(sched->accounts->uses_changed ||
+               shape->heap.items[at]->quota == gw_account_quota(shape->heap.items[at], NULL));
+    for (size_t at = 1; at < shape->heap.count; at++) {
+        const struct gw_queue *queue = shape->heap.items[at],
+                              *above = shape->heap.items[(at - 1) / 2];
+        assert(queue->ready.count == 0 || above->ready.count == 0 || queue->job == above->job ||
+               !gw_sched_queue_before(queue, above));
+    }
+}
+
 /* Compares the counters of a resource class with its worker queues and job queues. */
 static void check_shape(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
     uint64_t debits = 0, ready = 0;
+    check_heap(sched, shape);
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         const struct gw_worker_queue *lane =

@@ -13,6 +13,7 @@
  */
 #include "tests/sim/effects.h"
 #include "tests/sim/faults/crowd.h"
+#include "tests/sim/world/accounts.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -188,6 +189,10 @@ static const struct {
     [664] = {"memfile-hoards", "what lies idle is no room for anything"},
     [800] = {"report-lost", "a worker does not send its reports to another term again"},
     [801] = {"report-twice", "a report that is sent again is stored again"},
+    [810] = {"account-unpaid", "an attempt that ends is charged for ever"},
+    [811] = {"account-unordered", "queues keep their places when users change theirs"},
+    [812] = {"account-quota-stale", "quotas are not reviewed when resources are given back"},
+    [813] = {"account-usage-old", "compaction keeps an older usage"},
     [802] = {"report-renumbered", "events of another term have the numbers of earlier ones"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
@@ -270,7 +275,7 @@ static void run(uint64_t seed, bool log)
         sim_run(seed, log);
     if (!only_crowd)
         sim_patience_run(seed);
-    if (only_crowd || (!only_patience && seed % CROWD_EVERY == 0))
+    if (only_crowd || (!only_patience && !sim_with_accounts && seed % CROWD_EVERY == 0))
         sim_crowd_run(seed, log);
 }
 
@@ -292,6 +297,7 @@ static int find_planted(const char *name, uint64_t from, uint64_t seeds)
     only_patience = (gw_planted >= 230 && gw_planted < 240) ||
                     gw_planted == 350; /* these bugs show in those worlds */
     only_crowd = gw_planted == 733 || gw_planted == 734;
+    sim_with_accounts = gw_planted >= 810 && gw_planted < 820;
     int ends[2];
     if (pipe(ends) < 0)
         abort();
@@ -321,23 +327,25 @@ static int find_planted(const char *name, uint64_t from, uint64_t seeds)
 }
 #endif
 
+static int quiet, diagram, all;
+static const struct option options[] = {
+    {"seed", required_argument, NULL, 's'},
+    {"seeds", required_argument, NULL, 'n'},
+    {"from", required_argument, NULL, 'f'},
+    {"planted", required_argument, NULL, 'p'},
+    {"diagram", no_argument, &diagram, 1},
+    {"all", no_argument, &all, 1},
+    {"hash", optional_argument, NULL, 'h'},
+    {"quiet", no_argument, &quiet, 1},
+    {"crowd", no_argument, &only_crowd, 1},
+    {"patience", no_argument, &only_patience, 1},
+    {"accounts", no_argument, &sim_with_accounts, 1},
+    {NULL, 0, NULL, 0},
+};
+
 int main(int argc, char **argv)
 {
     (void)signal(SIGABRT, on_abort);
-    static int quiet, diagram, all;
-    static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},
-        {"seeds", required_argument, NULL, 'n'},
-        {"from", required_argument, NULL, 'f'},
-        {"planted", required_argument, NULL, 'p'},
-        {"diagram", no_argument, &diagram, 1},
-        {"all", no_argument, &all, 1},
-        {"hash", optional_argument, NULL, 'h'},
-        {"quiet", no_argument, &quiet, 1},
-        {"crowd", no_argument, &only_crowd, 1},
-        {"patience", no_argument, &only_patience, 1},
-        {NULL, 0, NULL, 0},
-    };
     uint64_t from = 1, count = 1;
     bool one = false, hash = false;
     const char *bug = NULL, *recorded = NULL;

@@ -22,6 +22,7 @@
 #include "tests/sim/faults/recant.h"
 #include "tests/sim/faults/revocation.h"
 #include "tests/sim/faults/worker_drain.h"
+#include "tests/sim/world/accounts.h"
 #include "tests/sim/world/memfile.h"
 #include "tests/sim/world/nested.h"
 #include "tests/sim/world/request.h"
@@ -41,7 +42,9 @@ struct gw_sched *sim_sched_new(const struct sim *sim)
     if (sim_has_short_history(sim))
         options.history_jobs = SIM_HISTORY_JOBS;
     sim_scatter_options(&options);
-    return gw_sched_new(&options);
+    struct gw_sched *sched = gw_sched_new(&options);
+    sim_accounts_set(sim, sched);
+    return sched;
 }
 
 /* Transitions of state machines in a scheduler that is only restored for a check are not counted.
@@ -489,6 +492,7 @@ static void make_world(struct sim *sim)
         sim_client_start(sim, &sim->clients[i]);
     }
     sim_plan(sim, 100 * MS, on_faults, NULL);
+    sim_accounts_begin(sim);
     sim_crash_plan(sim);
     sim_drain_plan(sim);
     sim_worker_drain_plan(sim);
