@@ -419,11 +419,13 @@ static void wait_run(void *arg)
 /* Of work on streams that are no captured graphs. */
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
-    const cudaEvent_t events[] = {start, end};
     cudaError_t rc = fake_enter();
-    for (int i = 0; i < 2 && rc == cudaSuccess; i++)
-        rc = events[i]->is_timed && events[i]->stamp ? cudaEventQuery(events[i])
-                                                     : fake_told(cudaErrorInvalidResourceHandle);
+    if (rc == cudaSuccess && !(start->is_timed && start->stamp && end->is_timed && end->stamp))
+        rc = fake_told(cudaErrorInvalidResourceHandle);
+    if (rc == cudaSuccess)
+        rc = cudaEventQuery(start);
+    if (rc == cudaSuccess)
+        rc = cudaEventQuery(end);
     if (rc == cudaSuccess)
         *ms = (float)(end->stamp->clock_ns - start->stamp->clock_ns) * 1e-6F;
     return rc;
