@@ -312,7 +312,7 @@ class Usage(e2e.Case):
                 there = re.findall(r"^(?:\\fB-.\\fR, )?\\fB(--[a-z-]+)", parts[name], re.M)
                 self.assertEqual(set(there) | {"--help"}, options, name)
         self.assertNotIn("gangway supervisor", page)
-        own = {"GANGWAY_RUNNER_FD", "GANGWAY_LOG_DIR", "GANGWAY_BINARY_DIR",
+        own = {"GANGWAY_RUNNER_FD", "GANGWAY_LOG_DIR", "GANGWAY_BINARY_DIR", "GANGWAY_SEPARATE",
                "GANGWAY_MPI"}  # set between processes
         top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
         for part in ("client", "gpu", "graph", "scheduler", "worker"):
