@@ -104,12 +104,12 @@ static int open_inside(struct gw_client *client, const struct gw_identity *ident
                              &waited, error);
 }
 
-/* Connects to the running cluster of this user. If there is none, only checks that a private
- * cluster can be started later. */
+/* Connects to the running cluster of this user, else to the one of the configuration. If there is
+ * none, only checks that a private cluster can be started later. */
 static int open_default(struct gw_client *client, const struct gw_client_options *options,
                         struct gw_error *error)
 {
-    char path[PATH_MAX], binary[PATH_MAX];
+    char path[PATH_MAX], binary[PATH_MAX], address[GW_ADDRESS_TCP_MAX];
     bool waited = false;
     if (!options->private_cluster) {
         int rc = gw_address_default_socket(path, error);
@@ -118,6 +118,9 @@ static int open_default(struct gw_client *client, const struct gw_client_options
                  : connect_patiently(client, &(struct way){.place = path}, options, &waited, error);
         if (rc != GW_ENOSCHEDULER)
             return rc < 0 ? rc : look_again(client, path, false, options, error);
+        rc = waited ? GW_ENOENT : gw_address_read_default(address, error);
+        if (rc != GW_ENOENT)
+            return rc < 0 ? rc : open_address(client, address, options, error);
         if (options->must_exist && waited)
             return gw_error_set(error, GW_ENOSCHEDULER,
                                 "no scheduler answers at %s, because it was killed or stopped: "

@@ -189,6 +189,32 @@ int gw_address_read_missed(char address[GW_ADDRESS_TCP_MAX], struct gw_error *er
     return read_line(address, 2, error);
 }
 
+/* Reads the first line of a file as an address. GW_ENOENT: there is no such file. */
+static int read_file(const char *path, char address[GW_ADDRESS_TCP_MAX], struct gw_error *error)
+{
+    FILE *file = fopen(path, "re");
+    const char *place;
+    bool tcp;
+    if (!file)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? GW_ENOENT
+                   : gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    if (!fgets(address, GW_ADDRESS_TCP_MAX, file))
+        *address = '\0';
+    (void)fclose(file);
+    address[strcspn(address, "\n")] = '\0';
+    int rc = gw_address_parse(address, &place, &tcp, error);
+    return rc < 0 ? gw_error_prefix(error, "%s:1", path) : 0;
+}
+
+int gw_address_read_default(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error)
+{
+    char path[PATH_MAX];
+    int rc = gw_user_dir_config("address", path, NULL) == 0 ? read_file(path, address, error)
+                                                            : GW_ENOENT;
+    return rc == GW_ENOENT ? read_file(GW_USER_DIR_MACHINE "/address", address, error) : rc;
+}
+
 void gw_address_user(char user[GW_ADDRESS_USER_BYTES])
 {
     const struct passwd *entry = getpwuid(geteuid());

@@ -48,6 +48,12 @@ int gw_address_read_note(char address[GW_ADDRESS_TCP_MAX], struct gw_error *erro
  * address. */
 int gw_address_read_missed(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error);
 
+/* gw_address_read_default returns the address that an admin or the user has chosen for programs of
+ * this user without a cluster of their own: the first line of ~/.config/gangway/address, else of
+ * /etc/gangway/address. GW_ENOENT (without a text): there is neither. GW_EINVAL: malformed; GW_EIO.
+ */
+int gw_address_read_default(char address[GW_ADDRESS_TCP_MAX], struct gw_error *error);
+
 /* gw_address_user returns the name of this process's user, or "user" if the name is not allowed in
  * a token. */
 void gw_address_user(char user[GW_ADDRESS_USER_BYTES]);

@@ -122,3 +122,17 @@ int gw_user_dir_socket(const char *cluster, char dir[PATH_MAX], struct gw_error 
                         "all possible folders for sockets have paths that are too long: set "
                         "XDG_RUNTIME_DIR to a folder with a short path");
 }
+
+int gw_user_dir_config(const char *name, char path[PATH_MAX], struct gw_error *error)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int bytes = 0;
+    if (xdg && xdg[0] == '/')
+        bytes = snprintf(path, PATH_MAX, "%s/gangway/%s", xdg, name);
+    else if (home && home[0] == '/')
+        bytes = snprintf(path, PATH_MAX, "%s/.config/gangway/%s", home, name);
+    if (bytes <= 0 || bytes >= PATH_MAX - 8)
+        return gw_error_set(error, GW_EINVAL, "the %s is in ~/.config/gangway, and HOME is %s",
+                            name, bytes ? "too long" : "not set");
+    return 0;
+}

@@ -16,6 +16,12 @@ int gw_user_dir_state(char dir[PATH_MAX], struct gw_error *error);
  * /tmp/gangway-UID. Its mode is 0700. Returns GW_EPERM or GW_EIO. */
 int gw_user_dir_runtime(char dir[PATH_MAX], struct gw_error *error);
 
+/* gw_user_dir_config writes the path of a file of this user's configuration: gangway/NAME in
+ * $XDG_CONFIG_HOME or in ~/.config. The file need not exist. GW_EINVAL: HOME is not set, or the
+ * path is too long. GW_USER_DIR_MACHINE is the folder of the configuration for all users. */
+#define GW_USER_DIR_MACHINE "/etc/gangway"
+int gw_user_dir_config(const char *name, char path[PATH_MAX], struct gw_error *error);
+
 /* gw_user_dir_socket creates and checks a folder in the runtime folder for the sockets of the
  * cluster at `cluster`. Each cluster has its own folder. Its name is short enough for the path of a
  * socket. */

@@ -6,6 +6,7 @@
 #include "graph/wire/token_file.h"
 
 #include "graph/base/dir.h"
+#include "graph/base/user_dir.h"
 #include "graph/wire/hash.h"
 
 #include <ctype.h>
@@ -21,6 +22,8 @@
 
 #define HEADER "# gangway tokens 1: keep it to yourself; `gangway token` writes it\n"
 
+/* The token of the machine, for a worker as a service. */
+#define MACHINE_TOKEN GW_USER_DIR_MACHINE "/token"
 enum { LINE_BYTES_MAX = 256, FILE_BYTES_MAX = GW_TOKENS_MAX * LINE_BYTES_MAX };
 
 /* -- The contents of a file ----------------------------------------------------------------------
@@ -351,30 +354,16 @@ int gw_token_file_revoke(const char *path, const char *id, struct gw_error *erro
 /* -- Where they lie ------------------------------------------------------------------------------
  */
 
-static int config_path(const char *name, char path[PATH_MAX], struct gw_error *error)
-{
-    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    int bytes = 0;
-    if (xdg && xdg[0] == '/')
-        bytes = snprintf(path, PATH_MAX, "%s/gangway/%s", xdg, name);
-    else if (home && home[0] == '/')
-        bytes = snprintf(path, PATH_MAX, "%s/.config/gangway/%s", home, name);
-    if (bytes <= 0 || bytes >= PATH_MAX - 8)
-        return gw_error_set(error, GW_EINVAL, "tokens lie in ~/.config/gangway, and HOME is %s",
-                            bytes ? "too long" : "not set");
-    return 0;
-}
-
 int gw_token_file_default(char path[PATH_MAX], struct gw_error *error)
 {
-    return config_path("tokens", path, error);
+    return gw_user_dir_config("tokens", path, error);
 }
 
 int gw_token_file_write_own(const struct gw_token *token, char path[PATH_MAX],
                             struct gw_error *error)
 {
     char dir[PATH_MAX], text[GW_TOKEN_TEXT_BYTES + 1];
-    int rc = config_path("token", path, error);
+    int rc = gw_user_dir_config("token", path, error);
     if (rc == 0)
         rc = folder_of(path, dir, error);
     if (rc == 0 && access(dir, F_OK) < 0)
@@ -397,11 +386,11 @@ int gw_token_file_own(struct gw_token *token, struct gw_error *error)
         int rc = gw_token_parse(text, token, error);
         return rc < 0 ? gw_error_prefix(error, "GANGWAY_TOKEN") : 0;
     }
-    int rc = named && *named ? 0 : config_path("token", path, error);
+    int rc = named && *named ? 0 : gw_user_dir_config("token", path, error);
     if (rc < 0)
         return rc;
     if (!named || !*named)
-        named = path;
+        named = access(path, F_OK) < 0 && access(MACHINE_TOKEN, R_OK) == 0 ? MACHINE_TOKEN : path;
     rc = read_secret(named, &data, &bytes, error);
     if (rc == GW_ENOENT)
         return gw_error_set(error, rc,

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The configuration file of schedulers and workers."""
+import os
 import signal
 
 import e2e
@@ -121,6 +122,24 @@ class Config(e2e.Case):
         scheduler.kill(signal.SIGHUP)
         scheduler.wait_output("need a restart of the scheduler: slots")
         lines.next()
+
+    def test_address_in_a_file_is_used_without_a_cluster_of_the_user(self):
+        folder = os.path.join(self.env["HOME"], ".config", "gangway")
+        os.makedirs(folder, mode=0o700)
+        address = os.path.join(folder, "address")
+        with open(address, "w", encoding="utf-8") as file:
+            file.write("nowhere\n")
+        self.assertIn(f'{address}:1: address "nowhere" is not of the form',
+                      self.gangway("status", rc=2).stderr)
+        with open(address, "w", encoding="utf-8") as file:
+            file.write("127.0.0.1:1\n")
+        self.assertIn("a cluster with a TCP address needs a token",
+                      self.gangway("submit", "--", "true", rc=None).stderr)
+        with open(address, "w", encoding="utf-8") as file:
+            file.write(f"unix:{self.cluster('scheduler.sock')}\n")
+        self.up("--slots", "1")
+        elsewhere = {"XDG_STATE_HOME": self.dir}  # this user has another cluster there: none
+        self.assertRegex(self.gangway("status", env=elsewhere).stdout, r"Slots +1\n")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ struct entry {
 
 static const struct entry read_variables[] = {
     {"GANGWAY_ADDRESS", "The cluster to use: HOST:PORT or unix:PATH. Default: this user's cluster "
-                        "(`gangway up`) or, if none is running, a private one."},
+                        "(`gangway up`); if none is running, the address in "
+                        "~/.config/gangway/address or /etc/gangway/address; else a private one."},
     {"GANGWAY_TOKEN", "The token for a cluster at HOST:PORT."},
     {"GANGWAY_TOKEN_FILE", "A file with the token. Default: the token saved by `gangway token "
                            "store`."},
@@ -96,7 +97,13 @@ static const struct entry files[] = {
                                         "a link to its socket."},
     {"~/.local/state/gangway/HOSTNAME/at-HOST_PORT",
      "The folder of a worker of a cluster on another machine."},
-    {"~/.config/gangway/token", "This user's token (`gangway token store`); mode 0600."},
+    {"~/.config/gangway/address, /etc/gangway/address",
+     "The address of a cluster, in the first line, for programs of users without a cluster of "
+     "their own. GANGWAY_ADDRESS takes precedence, then this user's cluster (`gangway up`), then "
+     "the file in ~/.config."},
+    {"~/.config/gangway/token, /etc/gangway/token",
+     "This user's token (`gangway token store`); mode 0600. The file in /etc is for a worker as a "
+     "service, and is used if the other does not exist."},
     {"~/.config/gangway/tokens",
      "The tokens that this user's clusters accept over TCP (`gangway token create`); mode 0600."},
     {NULL, NULL},
