@@ -214,6 +214,22 @@ static void scheduler_says(struct host *host, const struct gw_message *message)
     sim_cancelled_hear(host->sim, host, message);
 }
 
+static void log_message(struct sim *sim, const struct end *end, const struct gw_message *message)
+{
+    char text[256];
+    if (!sim->log)
+        return;
+    gw_message_format(message, text, sizeof text);
+    sim_log(sim, "  to %s %u: %s",
+            end->side == SIDE_SCHED  ? "scheduler"
+            : end->side == SIDE_HOST ? "host"
+                                     : "client",
+            end->host     ? end->host->number
+            : end->client ? end->client->number
+                          : 0,
+            text);
+}
+
 /* Delivers a packet to one side as an event. */
 static void hand_over(struct sim *sim, const struct end *end, struct packet *packet)
 {
@@ -223,18 +239,7 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
     int rc = gw_message_decode(packet->bytes + GW_FRAME_HEADER_BYTES,
                                packet->size - GW_FRAME_HEADER_BYTES, &arena, &message, &error);
     SIM_CHECK(sim, rc == 0, "a message does not decode: %s", error.text);
-    if (sim->log) {
-        char text[256];
-        gw_message_format(&message, text, sizeof text);
-        sim_log(sim, "  to %s %u: %s",
-                end->side == SIDE_SCHED  ? "scheduler"
-                : end->side == SIDE_HOST ? "host"
-                                         : "client",
-                end->host     ? end->host->number
-                : end->client ? end->client->number
-                              : 0,
-                text);
-    }
+    log_message(sim, end, &message);
     if (message.type == GW_MESSAGE_spec)
         message.spec.user = ""; /* as the driver of a worker does without separate users */
     struct gw_event event = {.type = GW_EVENT_MESSAGE,
