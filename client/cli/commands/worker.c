@@ -130,8 +130,8 @@ static int run_drain(int argc, char **argv)
         .summary = "Place no more work on workers. What they have begun goes on.",
         .details =
             "At the deadline, tasks and gangs that still run get SIGTERM (or their --signal)\n"
-            "and have their grace time. They run again elsewhere, gangs from their checkpoint,\n"
-            "which does not count against their retry budget. Actors end, too.\n\n"
+            "and have their grace time. They run again elsewhere, gangs from their\n"
+            "checkpoint, which does not count against their retry budget. Actors end, too.\n\n"
             "A worker stays drained until `gangway worker undrain`, also if it or the\n"
             "scheduler restarts. `gangway worker list` shows names and states: a `draining`\n"
             "worker still runs something, a `drained` one is empty." ADMINS,

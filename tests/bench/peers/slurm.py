@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The same 200 small jobs of four accounts with the shares 4:2:1:1 on the same two cores: on a
 Slurm of this machine (multifactor priority, backfill), then on Gangway. Gangway must end them
-earlier, and start the accounts' jobs in the same order on average.
+earlier, and start the accounts' jobs in the order of their shares on average. Slurm's order is
+printed and not required: Slurm computes priorities once a minute, from the jobs that it counts at
+that moment, so its order differs from run to run.
 
 Ends with 77 if this is not root, or if Slurm or MariaDB of Debian is missing. The daemons get
 folders, keys and ports of their own and end with this script."""
@@ -307,10 +309,10 @@ def main():
     if given.only:
         return 0
     faster = ran["gangway"]["makespan_s"] < ran["slurm"]["makespan_s"]
-    same = order(ran["gangway"]) == order(ran["slurm"])
-    print(f"makespan: {'shorter' if faster else 'NOT shorter'} than Slurm's; order of mean starts: "
-          f"{'the same' if same else 'NOT the same'} (shares {order(ran['gangway'])})")
-    return 0 if faster and same else 1
+    fair = order(ran["gangway"]) == sorted(SHARES.values(), reverse=True)
+    print(f"makespan {'shorter' if faster else 'NOT shorter'} than Slurm's; shares in the order of "
+          f"mean starts: Gangway {order(ran['gangway'])}, Slurm {order(ran['slurm'])}")
+    return 0 if faster and fair else 1
 
 
 if __name__ == "__main__":
