@@ -41,9 +41,9 @@ static int query(struct gw_client *client, const char *what, const struct gw_val
 
 static bool is_listing(const char *what)
 {
-    static const char *const listings[] = {"jobs",    "running", "tasks",     "workers",
-                                           "gpus",    "actors",  "published", "attempts",
-                                           "who_has", "sync",    "metrics"};
+    static const char *const listings[] = {"jobs",    "running",   "tasks",    "workers", "gpus",
+                                           "actors",  "published", "attempts", "who_has", "sync",
+                                           "metrics", "accounts",  "queues"};
     for (size_t i = 0; i < sizeof listings / sizeof *listings; i++)
         if (strcmp(what, listings[i]) == 0)
             return true;

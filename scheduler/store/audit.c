@@ -27,7 +27,7 @@ enum { QUEUED_BYTES_MAX = 1 << 20, LINE_BYTES = 4096, TEXT_BYTES_MAX = 400, NAME
 
 /* Successful submissions that become one line. */
 struct merged {
-    struct gw_audit_act act; /* its texts are below */
+    struct gw_audit_act act; /* `what` is static, and the other texts are below */
     char user[64], token[32], from[64];
     uint64_t since_ns, wall_ns; /* since_ns 0: there are none */
 };
@@ -164,6 +164,7 @@ static void merge(struct gw_audit *audit, const struct gw_audit_act *act)
     (void)snprintf(merged->user, sizeof merged->user, "%s", act->user ? act->user : "");
     (void)snprintf(merged->token, sizeof merged->token, "%s", act->token ? act->token : "");
     (void)snprintf(merged->from, sizeof merged->from, "%s", act->from ? act->from : "");
+    merged->act.object = merged->act.text = NULL; /* a submission that was accepted has none */
     merged->act.user = merged->user;
     merged->act.token = merged->token;
     merged->act.from = merged->from;

@@ -468,10 +468,11 @@ GW_API uint64_t gw_future_attempt(const struct gw_future *future);
 
 /* gw_client_query asks the scheduler for a listing. <gangway/listing.h> gives jobs, tasks, workers,
  * GPUs and reports of metrics as typed rows. The listings "status", "jobs", "running",
- * "workers", "gpus", "actors", "sync" and "published" are about the whole cluster. The listings
- * "job", "tasks", "attempts", "explain", "events", "graph" and "who_has" are about {"job": N}; add
- * "index" or "name" for one task. graph/wire/PROTOCOL.md describes the answers. The call blocks.
- * The caller unrefs *answer. arguments is borrowed and may be NULL.
+ * "workers", "gpus", "actors", "sync", "published", "accounts" and "queues" are about the whole
+ * cluster, and so are "usage" and "ended_jobs" (what the accounting stores). The listings "job",
+ * "tasks", "attempts", "explain", "events", "graph" and "who_has" are about {"job": N}; add "index"
+ * or "name" for one task. graph/wire/PROTOCOL.md describes the answers. The call blocks. The caller
+ * unrefs *answer. arguments is borrowed and may be NULL.
  *
  * "metrics" lists what tasks have reported, and the ends of jobs, in the order of their "seq". It
  * is about {"job": N} or {"jobs": [N, ...]} (at most 10,000; unknown ones are left out); with

@@ -7,11 +7,21 @@
 
 #include <stdio.h>
 
+/* Adds a number, and the text that a table shows for it, to "shown". */
+static void put_shown(struct gw_value *dict, const char *key, double number, const char *text)
+{
+    struct gw_value *shown = gw_value_find(dict, "shown");
+    gw_dict_put(dict, key, gw_f64(number));
+    if (!shown)
+        gw_dict_put(dict, "shown", shown = gw_dict());
+    gw_dict_put(shown, key, gw_str(text));
+}
+
 static void put_percent(struct gw_value *dict, const char *key, double part)
 {
     char text[32];
     (void)snprintf(text, sizeof text, "%.1f%%", 100 * part);
-    gw_dict_put(dict, key, gw_str(text));
+    put_shown(dict, key, part, text);
 }
 
 static double usage_of(const struct gw_sched *sched, const struct gw_account *account)
@@ -24,15 +34,15 @@ static double usage_of(const struct gw_sched *sched, const struct gw_account *ac
     return sum;
 }
 
-/* Writes "3", or "3 of 8" if there is a limit. */
+/* Shows "3", or "3 of 8" if there is a limit. */
 static void put_use(struct gw_value *dict, const char *key, double used, int64_t most)
 {
     char text[64];
+    (void)snprintf(text, sizeof text, most ? "%g of %lld" : "%g", used, (long long)most);
+    put_shown(dict, key, used, text);
+    (void)snprintf(text, sizeof text, "%s_max", key);
     if (most)
-        (void)snprintf(text, sizeof text, "%g of %lld", used, (long long)most);
-    else
-        (void)snprintf(text, sizeof text, "%g", used);
-    gw_dict_put(dict, key, gw_str(text));
+        gw_dict_put_u64(dict, text, (uint64_t)most);
 }
 
 static void put_holder(struct gw_value *dict, const struct gw_account_holder *holder)
@@ -68,7 +78,7 @@ static struct gw_value *push_row(struct rows *rows, const char *account, const c
 
 static void put_usage(const struct rows *rows, struct gw_value *dict, double usage)
 {
-    gw_dict_put(dict, "usage_s", gw_f64(usage));
+    gw_dict_put(dict, "usage_seconds", gw_f64(usage));
     gw_dict_put_u64(dict, "usage_ns", (uint64_t)(usage * 1e9));
     put_percent(dict, "used", rows->all > 0 ? usage / rows->all : 0);
 }

@@ -60,12 +60,19 @@ static void cancel(struct gw_audit *audit, uint64_t job)
                             .what = "cancel", .user = "alice", .job = job, .task = UINT32_MAX});
 }
 
+/* Texts are valid only during the call. */
 static void submit(struct gw_audit *audit, uint64_t job, const char *from)
 {
-    gw_audit_add(
-        audit,
-        &(struct gw_audit_act){
-            .what = "submit", .user = "alice", .from = from, .job = job, .task = UINT32_MAX});
+    char *user = strdup("alice"), *nothing = strdup("");
+    gw_audit_add(audit, &(struct gw_audit_act){.what = "submit",
+                                               .user = user,
+                                               .from = from,
+                                               .object = nothing,
+                                               .job = job,
+                                               .task = UINT32_MAX,
+                                               .text = nothing});
+    free(user);
+    free(nothing);
 }
 
 static int set_up(void **state)
