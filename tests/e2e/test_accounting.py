@@ -78,7 +78,7 @@ class Accounting(e2e.Case):
         ann, bob = ({"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": token[user]}
                     for user in ("ann", "bob"))
         self.gangway("submit", "--queue", "night", "--", "true", env=ann)
-        refused = self.gangway("submit", "--account", "vision", "--", "true", env=bob, rc=2)
+        refused = self.gangway("submit", "--account", "vision", "--", "true", env=bob, rc=1)
         self.assertIn("may not use account vision", refused.stderr)
         refused = self.gangway("submit", "--time-limit", "2h", "--", "true", env=bob, rc=2)
         self.assertIn("above the limit of account guests, 1h", refused.stderr)
