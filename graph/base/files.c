@@ -132,6 +132,25 @@ static bool send_all(int socket, const void *data, size_t bytes)
     return true;
 }
 
+/* Takes the descriptors of a part of an answer: keeps the first one of the answer, and closes all
+ * others, which a user may have sent to use up those of the worker. */
+static void take_descriptors(struct msghdr *message, struct call *call)
+{
+    struct cmsghdr *head = CMSG_FIRSTHDR(message);
+    for (; head; head = CMSG_NXTHDR(message, head)) {
+        if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);
+            if (call->fd < 0)
+                call->fd = fd;
+            else
+                close(fd);
+        }
+    }
+}
+
 /* Receives the head of an answer, with its descriptor. */
 static bool receive_head(int socket, struct call *call)
 {
@@ -149,9 +168,8 @@ static bool receive_head(int socket, struct call *call)
         ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
         if (got < 0 && errno == EINTR)
             continue;
-        const struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-        if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS && call->fd < 0)
-            memcpy(&call->fd, CMSG_DATA(head), sizeof call->fd);
+        if (got > 0)
+            take_descriptors(&message, call);
         if (got <= 0 || (message.msg_flags & MSG_CTRUNC))
             return false;
         done += (size_t)got;

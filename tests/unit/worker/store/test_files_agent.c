@@ -152,6 +152,54 @@ static void malformed_answers_end_the_agent(void **state)
     close(pair[1]);
 }
 
+static void send_with(int socket, const void *data, size_t bytes, const int fds[2])
+{
+    union {
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr aligned;
+    } control = {{0}};
+    struct iovec part = {(void *)(uintptr_t)data, bytes};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(2 * sizeof(int));
+    memcpy(CMSG_DATA(head), fds, 2 * sizeof(int));
+    assert_int_equal(sendmsg(socket, &message, 0), bytes);
+}
+
+static int count_descriptors(void)
+{
+    DIR *listing = opendir("/proc/self/fd");
+    int count = 0;
+    assert_non_null(listing);
+    while (readdir(listing))
+        count++;
+    closedir(listing);
+    return count;
+}
+
+/* Two descriptors with each of two parts of an answer. */
+static void surplus_descriptors_are_closed(void **state)
+{
+    struct world *w = *state;
+    const struct gw_files_answer answer = {.errnum = ENOENT};
+    const int fds[2] = {STDERR_FILENO, STDERR_FILENO};
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    gw_files_attach(w->folder, pair[0]);
+    send_with(pair[1], &answer, 1, fds);
+    send_with(pair[1], (const char *)&answer + 1, sizeof answer - 1, fds);
+    const int before = count_descriptors();
+    assert_int_equal(gw_files_open(in(w, "file"), O_RDONLY, 0), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(count_descriptors(), before);
+    close(pair[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +208,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_plain_files_are_accepted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(dead_agent_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(malformed_answers_end_the_agent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(surplus_descriptors_are_closed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
