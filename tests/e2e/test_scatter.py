@@ -84,7 +84,7 @@ class Scatter(e2e.Case):
         """Large values arrive as bytes over TLS and become descriptors in the scheduler, so
         they count likewise."""
         token = self.gangway_json("token", "create", "--user", "root", "--role", "admin")
-        self.up_with(400, "--slots", "2", "--listen", "127.0.0.1")
+        self.up_with(400, "--slots", "2", "--listen", "127.0.0.1", "--trust-users")
         path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             env = {"GANGWAY_ADDRESS": f.read().strip(), "GANGWAY_TOKEN": token["token"]}

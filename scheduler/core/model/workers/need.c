@@ -186,17 +186,13 @@ int gw_sched_need_unserved(const struct gw_sched *sched, const struct gw_resourc
                            struct gw_error *error)
 {
     char user[GW_USER_NAME_MAX];
-    bool any = false;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || worker->state == GW_WORKER_LOST)
-            continue;
-        if (worker->state == GW_WORKER_CONNECTED || gw_sched_need_serves(worker, shape))
-            return 0; /* a worker that has not registered may serve all */
-        any = true;
+        if (worker && worker->state == GW_WORKER_READY && gw_sched_need_serves(worker, shape))
+            return 0;
     }
-    if (!any || (sched->disconnected && sched->disconnected->count))
-        return 0; /* a worker that comes later may serve the user */
+    if (sched->disconnected && sched->disconnected->count)
+        return 0; /* a worker that may reconnect may serve the user */
     const char *name = gw_user_name(sched, shape->uid, user);
     return gw_error_set(error, GW_EINFEASIBLE,
                         "no worker runs tasks of user %s: start one with a token of this user "

@@ -163,32 +163,6 @@ static void workers_run_only_tasks_of_their_own_user(void **state)
     free_world(w);
 }
 
-/* While workers start, jobs wait for them: one of them may run tasks of this user. */
-static void jobs_wait_for_workers_that_have_not_registered(void **state)
-{
-    (void)state;
-    for (int workers = 0; workers < 2; workers++) {
-        struct world *w =
-            new_world_with((struct gw_sched_options){.state_dir = "/s", .address = "10.0.0.1:1"});
-        if (workers)
-            (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
-                                            .peer = {WORKER},
-                                            .role = GW_ROLE_WORKER,
-                                            .owner = STRANGER + 1,
-                                            .text = "a"});
-        (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
-                                        .peer = {STRANGER},
-                                        .uid = STRANGER,
-                                        .role = GW_ROLE_CLIENT,
-                                        .user = "bob",
-                                        .text = "bob"});
-        w->speaker = STRANGER;
-        submit_task(w, 1, (struct gw_msg_spec){.key = 1});
-        must(w, STRANGER, GW_MESSAGE_accepted);
-        free_world(w);
-    }
-}
-
 /* The code of the reply to a query of a peer about job 1. *body: the reply's bytes. */
 static int query(struct world *w, uint64_t peer, const char *what, struct gw_bin *body)
 {
@@ -246,7 +220,6 @@ int main(void)
         cmocka_unit_test(only_an_admin_can_depend_on_jobs_of_others),
         cmocka_unit_test(priorities_above_0_need_an_admin),
         cmocka_unit_test(workers_run_only_tasks_of_their_own_user),
-        cmocka_unit_test(jobs_wait_for_workers_that_have_not_registered),
         cmocka_unit_test(failure_texts_reach_only_their_user_and_admins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
