@@ -277,6 +277,7 @@ static void new_core(struct gw_host *host)
         .resources = host->options.resources,
         .retained_bytes_max = host->options.retained_bytes_max,
         .all_users = host->options.trust_users || host->options.separate_users,
+        .separate_users = host->options.separate_users,
         .uid = geteuid(),
         .far = host->options.connect != NULL,
         .orphan_ns = host->options.orphan_ms ? host->options.orphan_ms * GW_NS_PER_MS : 1,

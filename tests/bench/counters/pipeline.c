@@ -317,10 +317,7 @@ static void sched_receive(struct pipeline *p, const struct gw_message *message, 
 
 static void node_receive(struct pipeline *p, const struct gw_message *message, uint64_t peer)
 {
-    struct gw_message taken = *message;
-    if (taken.type == GW_MESSAGE_spec)
-        taken.spec.user = ""; /* as the driver of a worker does without separate users */
-    node_step(p, (struct gw_event){.type = GW_EVENT_MESSAGE, .peer = {peer}, .message = &taken});
+    node_step(p, (struct gw_event){.type = GW_EVENT_MESSAGE, .peer = {peer}, .message = message});
 }
 
 static void client_receive(struct pipeline *p, const struct gw_message *message, uint64_t peer)

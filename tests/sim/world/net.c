@@ -240,8 +240,6 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
                                packet->size - GW_FRAME_HEADER_BYTES, &arena, &message, &error);
     SIM_CHECK(sim, rc == 0, "a message does not decode: %s", error.text);
     log_message(sim, end, &message);
-    if (message.type == GW_MESSAGE_spec)
-        message.spec.user = ""; /* as the driver of a worker does without separate users */
     struct gw_event event = {.type = GW_EVENT_MESSAGE,
                              .peer = {end->peer},
                              .message = &message,

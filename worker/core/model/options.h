@@ -61,10 +61,11 @@ struct gw_node_options {
                              which    yields their slots; 0: 512 */
     /* Maximum size of the retained folders of commands with files; 0: none is retained */
     uint64_t retained_bytes_max;
-    bool all_users; /* runs tasks of all users */
-    uint32_t uid;   /* user id of the worker's own processes */
-    bool far;       /* true: clients connect to the scheduler by TLS, so processes of tasks do not
-                       connect to it as clients do */
+    bool all_users;      /* runs tasks of all users */
+    bool separate_users; /* `user` of a spec is the folder of its user; else the core ignores it */
+    uint32_t uid;        /* user id of the worker's own processes */
+    bool far; /* true: clients connect to the scheduler by TLS, so processes of tasks do not
+                 connect to it as clients do */
 };
 
 #endif
