@@ -48,8 +48,8 @@ static int run(struct gw_accounting_file *file, const char *sql, struct gw_error
                : gw_accounting_file_failed(file, error);
 }
 
-static int number_of(struct gw_accounting_file *file, const char *sql, int64_t *number,
-                     struct gw_error *error)
+int gw_accounting_file_number(struct gw_accounting_file *file, const char *sql, int64_t *number,
+                              struct gw_error *error)
 {
     sqlite3_stmt *statement;
     if (sqlite3_prepare_v2(file->sqlite, sql, -1, &statement, NULL) != SQLITE_OK)
@@ -65,9 +65,9 @@ static int prepare(struct gw_accounting_file *file, const char *path, struct gw_
 {
     char sql[128];
     int64_t id, version;
-    int rc = number_of(file, "PRAGMA application_id", &id, error);
+    int rc = gw_accounting_file_number(file, "PRAGMA application_id", &id, error);
     if (rc == 0)
-        rc = number_of(file, "PRAGMA user_version", &version, error);
+        rc = gw_accounting_file_number(file, "PRAGMA user_version", &version, error);
     if (rc < 0)
         return rc;
     if (id != 0 && id != APPLICATION_ID)

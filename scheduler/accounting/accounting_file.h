@@ -32,6 +32,10 @@ int gw_accounting_file_store(struct gw_accounting_file *file, const char *cluste
 int gw_accounting_file_trim(struct gw_accounting_file *file, uint64_t before_ns,
                             struct gw_error *error);
 
+/* gw_accounting_file_number reads the number in the first row of a statement; NULL reads as 0. */
+int gw_accounting_file_number(struct gw_accounting_file *file, const char *sql, int64_t *number,
+                              struct gw_error *error);
+
 /* gw_accounting_file_failed makes an error from the last error of SQLite. */
 int gw_accounting_file_failed(const struct gw_accounting_file *file, struct gw_error *error);
 

@@ -168,25 +168,19 @@ static int64_t midnight_after(int64_t at_ns, int days)
     return (int64_t)mktime(&day) * NS_PER_S;
 }
 
-static int64_t number_of(struct gw_accounting_file *file, const char *sql)
-{
-    sqlite3_stmt *statement;
-    int64_t number = 0;
-    if (sqlite3_prepare_v2(file->sqlite, sql, -1, &statement, NULL) != SQLITE_OK)
-        return 0;
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        number = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_finalize(statement);
-    return number;
-}
-
 /* Fills the table of days with those from the first job to the last one, within the query. */
 static int fill_days(struct gw_accounting_file *file, const struct usage_query *query,
                      struct gw_error *error)
 {
     sqlite3_stmt *insert;
-    int64_t first_ns = number_of(file, "SELECT min(begin_ns) FROM jobs WHERE begin_ns > 0");
-    int64_t last_ns = number_of(file, "SELECT max(ended_ns) FROM jobs");
+    int64_t first_ns, last_ns;
+    int rc = gw_accounting_file_number(file, "SELECT min(begin_ns) FROM jobs WHERE begin_ns > 0",
+                                       &first_ns, error);
+    rc = rc < 0
+             ? rc
+             : gw_accounting_file_number(file, "SELECT max(ended_ns) FROM jobs", &last_ns, error);
+    if (rc < 0)
+        return rc;
     first_ns = first_ns > query->since_ns ? first_ns : query->since_ns;
     last_ns = last_ns < query->until_ns ? last_ns : query->until_ns;
     if ((last_ns - first_ns) / (86400 * NS_PER_S) > GW_USAGE_QUERY_DAYS_MAX)
@@ -199,7 +193,6 @@ static int fill_days(struct gw_accounting_file *file, const struct usage_query *
         sqlite3_prepare_v2(file->sqlite, "INSERT INTO days VALUES(?,?,?)", -1, &insert, NULL) !=
             SQLITE_OK)
         return gw_accounting_file_failed(file, error);
-    int rc = 0;
     for (int64_t at_ns = midnight_after(first_ns, 0); at_ns <= last_ns && rc == 0;) {
         const int64_t next_ns = midnight_after(at_ns, 1);
         const time_t seconds = (time_t)(at_ns / NS_PER_S);
