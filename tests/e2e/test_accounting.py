@@ -16,8 +16,7 @@ class Accounting(e2e.Case):
         return self.gangway_json("jobs", "--ended", *options, **more)
 
     def test_each_job_counts_once_although_the_scheduler_is_killed(self):
-        """Kills the scheduler after each job: before or after the row was stored. The history is
-        smaller than the number of jobs."""
+        """Kills the scheduler after each job. The history is smaller than the number of jobs."""
         self.up("--slots", "2", "--history", "2")
         for i in range(4):
             job = self.gangway("submit", "-d", "--name", f"n{i}", "--", "sh", "-c",
@@ -40,6 +39,18 @@ class Accounting(e2e.Case):
         self.assertGreater(total["slot_seconds"], 0)
         table = list(csv.DictReader(io.StringIO(self.gangway("jobs", "--ended", "--csv").stdout)))
         self.assertEqual([row["name"] for row in table], [row["name"] for row in rows])
+
+    def test_next_scheduler_stores_jobs_that_a_killed_one_could_not(self):
+        folder = os.path.join(self.dir, "later")
+        options = "--slots", "2", "--accounting", os.path.join(folder, "accounting.db")
+        self.up(*options)
+        self.gangway("wait", self.gangway("submit", "-d", "--", "true").stdout.strip())
+        scheduler = self.process_of("scheduler --dir")
+        os.kill(scheduler, signal.SIGKILL)
+        self.assert_gone([scheduler])
+        os.mkdir(folder)
+        self.up(*options)
+        self.assertEqual(self.sums()[0]["jobs"], 1)
 
     def test_users_see_only_their_own_use(self):
         roles = {"ann": "user", "bob": "user", "root": "admin"}
