@@ -1,4 +1,4 @@
-/* What ends a gang on a GPU: a kernel that traps, a rank that is killed, memory that is not there.
+/* Faults that end a gang on a GPU: a kernel that traps, a rank that is killed, missing memory.
  * The other ranks end within END_MAX_US, and the error names the cause. Prints figures. */
 #include "tests/gpu/trap.h"
 #include "tests/unit/gpu/comm_world.h"

@@ -52,7 +52,7 @@ struct gw_account {
 struct gw_payer {
     struct gw_account *account;
     const char *user;
-    double usage, rate; /* weighted seconds as of at_ns; what is added in each second */
+    double usage, rate; /* weighted seconds as of at_ns; growth in each second */
     uint64_t at_ns;
     uint32_t rank; /* smaller ranks come first; equal ones are tied */
 };

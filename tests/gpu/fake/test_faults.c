@@ -250,7 +250,7 @@ static void gate_run(void *arg)
 }
 
 /* NCCL's abort waits for a kernel of the program that does not end. Operations, and close, wait for
- * the abort two seconds altogether. What is left is freed when the kernel ends. */
+ * the abort two seconds altogether. The rest is freed when the kernel ends. */
 static void stuck_kernel_of_the_program_does_not_hold_up_an_abort(void **state)
 {
     struct gw_comm *comm;

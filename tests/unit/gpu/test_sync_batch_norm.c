@@ -115,7 +115,7 @@ static double *values_of(const struct subject *subject, int array)
                     : array == Y_GRADIENT ? g_of(s, c, i)
                     : array == SCALE      ? scale_of(k)
                     : array == SHIFT      ? shift_of(k)
-                                          : 2; /* what is there before */
+                                          : 2; /* an old value, which must be replaced */
     }
     return values;
 }

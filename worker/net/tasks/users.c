@@ -37,7 +37,7 @@ struct gw_user {
     uint64_t retry_ns;
 };
 
-/* What is known of a process, in the map `user_processes`, beside the index of its user. */
+/* States of a process, in the map `user_processes`, beside the index of its user. */
 enum { STARTING, RUNNING, EXITED, STATES = 4 };
 
 /* -- The launcher --------------------------------------------------------------------------------
