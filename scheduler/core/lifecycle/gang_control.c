@@ -192,14 +192,15 @@ static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
     return 0;
 }
 
-static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, const char *by,
-                   struct gw_error *error)
+static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb,
+                   const struct gw_remote *remote, struct gw_error *error)
 {
+    char by[GW_REMOTE_WHO_MAX];
     int rc = 0;
     if (is_pause(verb))
-        rc = gw_sched_gang_control_pause_job(sched, job, by, error);
+        rc = gw_sched_gang_control_pause_job(sched, job, remote, error);
     else if (verb == GW_ASK_RESUME)
-        rc = gw_sched_gang_control_pause_over(sched, job, by, error);
+        rc = gw_sched_gang_control_pause_over(sched, job, remote, error);
     else if (verb == GW_ASK_RESTART)
         rc = check_restart(sched, job, error);
     else if (verb != GW_ASK_STOP)
@@ -209,7 +210,8 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
                           verb);
     if (rc < 0)
         return rc;
-    if (ask_gangs(sched, job, verb, by) == 0 && (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
+    if (ask_gangs(sched, job, verb, gw_sched_access_who(remote, by)) == 0 &&
+        (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
         rc = gw_error_set(error, GW_ENOENT,
                           "job %llu has no running gang (`gangway explain %llu` shows its state%s)",
                           (unsigned long long)job->id, (unsigned long long)job->id,
@@ -223,12 +225,10 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
 {
     struct gw_job *job = gw_sched_job_find(sched, ask->job);
     struct gw_error error = {0};
-    char by[GW_REMOTE_WHO_MAX];
-    (void)gw_sched_access_who(session->remote, by);
     if (gw_sched_access_job(job, ask->job, gw_sched_access_uid(session->remote, job), &error) < 0)
         ; /* refused */
     else if (ask->verb != GW_ASK_REMOVE)
-        (void)ask_job(sched, job, ask->verb, by, &error);
+        (void)ask_job(sched, job, ask->verb, session->remote, &error);
     else if (gw_sched_job_remove(sched, job, &error) == 0)
         job = NULL; /* freed */
     gw_sched_notify_request(sched, session->remote, job,
@@ -241,27 +241,37 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
  * pipelining never see it. Tasks of a paused job still become ready, and the ends of its attempts
  * are handled as usual. */
 
-int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job, const char *by,
-                                    struct gw_error *error)
+int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job,
+                                    const struct gw_remote *remote, struct gw_error *error)
 {
+    const uint32_t pause =
+        remote->admin && remote->uid != job->uid ? GW_PAUSE_BY_ADMIN : GW_PAUSE_BY_OWNER;
     unsigned long long id = job->id;
+    char by[GW_REMOTE_WHO_MAX];
     if (job->actor || job->calls_of)
         return gw_error_set(error, GW_EINVAL,
                             "job %llu cannot be paused, because it is an actor or calls an actor",
                             id);
     if (job->unfinished == 0)
         return gw_error_set(error, GW_EINVAL, "job %llu has ended and cannot be paused", id);
-    if (!job->paused)
-        GW_FACT(sched, job_paused, .at = job, .job = job->id, .paused = true, .by = by);
+    if (job->paused < pause)
+        GW_FACT(sched, job_paused, .at = job, .job = job->id, .paused = pause,
+                .by = gw_sched_access_who(remote, by));
     return 0;
 }
 
-int gw_sched_gang_control_pause_over(struct gw_sched *sched, struct gw_job *job, const char *by,
-                                     struct gw_error *error)
+int gw_sched_gang_control_pause_over(struct gw_sched *sched, struct gw_job *job,
+                                     const struct gw_remote *remote, struct gw_error *error)
 {
+    char by[GW_REMOTE_WHO_MAX];
+    unsigned long long id = job->id;
     if (!job->paused)
-        return gw_error_set(error, GW_EINVAL, "job %llu is not paused",
-                            (unsigned long long)job->id);
-    GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = by);
+        return gw_error_set(error, GW_EINVAL, "job %llu is not paused", id);
+    if (job->paused == GW_PAUSE_BY_ADMIN && !remote->admin)
+        return gw_error_set(error, GW_EPERM,
+                            "an admin has paused job %llu, and only an admin may resume it: "
+                            "`gangway explain %llu` shows who has paused it",
+                            id, id);
+    GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = gw_sched_access_who(remote, by));
     return 0;
 }

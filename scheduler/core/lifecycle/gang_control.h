@@ -21,12 +21,12 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
 void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt *gang);
 void gw_sched_gang_control_over(struct gw_sched *sched);
 
-/* gw_sched_gang_control_pause_job pauses a job: no task of it starts until
- * gw_sched_gang_control_pause_over resumes the job. `by` names the person for the event log. Both
- * return GW_EINVAL if the job cannot be paused or is not paused. */
-int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job, const char *by,
-                                    struct gw_error *error);
-int gw_sched_gang_control_pause_over(struct gw_sched *sched, struct gw_job *job, const char *by,
-                                     struct gw_error *error);
+/* gw_sched_gang_control_pause_job pauses a job for a client: no task of it starts until
+ * gw_sched_gang_control_pause_over resumes the job. If an admin has paused the job of another user,
+ * only an admin resumes it. GW_EINVAL: the job cannot be paused or is not paused; GW_EPERM. */
+int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job,
+                                    const struct gw_remote *remote, struct gw_error *error);
+int gw_sched_gang_control_pause_over(struct gw_sched *sched, struct gw_job *job,
+                                     const struct gw_remote *remote, struct gw_error *error);
 
 #endif

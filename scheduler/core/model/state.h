@@ -70,6 +70,12 @@ enum gw_worker_state {
 
 enum gw_job_state { GW_JOB_OPEN, GW_JOB_RUNNING, GW_JOB_ENDED };
 
+enum gw_pause {
+    GW_PAUSE_NONE,
+    GW_PAUSE_BY_OWNER,
+    GW_PAUSE_BY_ADMIN, /* an admin has paused the job of another user: only an admin resumes it */
+};
+
 enum gw_actor_state {
     GW_ACTOR_CREATING,   /* its task has not finished starting it */
     GW_ACTOR_ALIVE,      /* accepts calls */
@@ -274,7 +280,7 @@ struct gw_job {
     uint32_t depth; /* number of submitting tasks above it */
     uint8_t state;
     bool detached, compacted, cancelled;
-    bool paused; /* its queues are in no heap */
+    uint8_t paused; /* enum gw_pause; if not 0, its queues are in no heap */
     /* Likewise, because workers that may run it are expected, see hold.h and adopt.h. */
     bool awaits;
     uint32_t uid;

@@ -171,7 +171,10 @@ void gw_sched_explain_wait_paused(const struct gw_sched *sched, const struct gw_
     }
     if (fact)
         gw_sched_explain_wait_ago(sched, fact->at_ns, text);
-    gw_text_say(text, " (`gangway resume %llu` resumes it)", (unsigned long long)job->id);
+    if (job->paused == GW_PAUSE_BY_ADMIN)
+        gw_text_say(text, " (only an admin may resume it)");
+    else
+        gw_text_say(text, " (`gangway resume %llu` resumes it)", (unsigned long long)job->id);
 }
 
 void gw_sched_explain_wait_elastic(const struct gw_sched *sched, const struct gw_job *job,

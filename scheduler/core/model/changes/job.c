@@ -218,7 +218,7 @@ void gw_sched_apply_job_forgotten(struct gw_sched *sched, const struct gw_fact_j
 void gw_sched_apply_job_paused(struct gw_sched *sched, const struct gw_fact_job_paused *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
-    job->paused = fact->paused != 0;
+    job->paused = (uint8_t)fact->paused;
     for (size_t i = 0; i < job->queues.count; i++)
         if (job->paused)
             gw_sched_queue_hold(sched, job->queues.items[i]);

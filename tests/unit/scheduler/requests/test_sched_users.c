@@ -3,11 +3,10 @@
 
 enum { STRANGER = CLIENT + 1, ADMIN, SLOTS = 4 };
 
-/* A running job of CLIENT, and two more clients. */
-static struct world *with_job(void)
+/* A job of CLIENT, and two more clients. */
+static struct world *with_waiting_job(void)
 {
     struct world *w = new_world();
-    add_worker(w, 0, SLOTS, "a");
     for (uint64_t peer = STRANGER; peer <= ADMIN; peer++)
         (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
                                         .peer = {peer},
@@ -17,6 +16,14 @@ static struct world *with_job(void)
                                         .text = "another"});
     send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 1});
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    return w;
+}
+
+/* The job runs. */
+static struct world *with_job(void)
+{
+    struct world *w = with_waiting_job();
+    add_worker(w, 0, SLOTS, "a");
     must(w, WORKER, GW_MESSAGE_assign);
     return w;
 }
@@ -31,6 +38,46 @@ static void only_an_admin_can_pause_jobs_of_other_users(void **state)
     assert_int_equal(must(w, STRANGER, GW_MESSAGE_reply)->reply.code, GW_EPERM);
     say(w, ADMIN, pause);
     assert_int_equal(must(w, ADMIN, GW_MESSAGE_reply)->reply.code, 0);
+    free_world(w);
+}
+
+/* The code of the reply to a query of a peer about job 1. *body: the reply's bytes. */
+static int query(struct world *w, uint64_t peer, const char *what, struct gw_bin *body)
+{
+    static const uint8_t job_1[] = "\x81\xa3job\x01";
+    say(w, peer,
+        (struct gw_message){
+            .type = GW_MESSAGE_query,
+            .query = {.request = 9, .what = what, .arguments = {job_1, sizeof job_1 - 1}}});
+    const struct gw_msg_reply *reply = &must(w, peer, GW_MESSAGE_reply)->reply;
+    *body = reply->body;
+    return reply->code;
+}
+
+/* Asks for a pause or a resume, and returns the code of the reply. */
+static int ask_pause(struct world *w, uint64_t peer, uint32_t verb)
+{
+    say(w, peer, (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {5, 1, verb}});
+    return must(w, peer, GW_MESSAGE_reply)->reply.code;
+}
+
+static void job_that_an_admin_has_paused_is_resumed_only_by_an_admin(void **state)
+{
+    static const char said[] = "its job is paused, by another (user ";
+    static const char hint[] = "(only an admin may resume it)";
+    struct world *w = with_waiting_job();
+    struct gw_bin body;
+    (void)state;
+    assert_int_equal(ask_pause(w, CLIENT, GW_ASK_PAUSE), 0);
+    assert_int_equal(ask_pause(w, ADMIN, GW_ASK_PAUSE), 0);  /* takes over the owner's pause */
+    assert_int_equal(ask_pause(w, CLIENT, GW_ASK_PAUSE), 0); /* changes nothing */
+    assert_int_equal(ask_pause(w, CLIENT, GW_ASK_RESUME), GW_EPERM);
+    assert_int_equal(query(w, CLIENT, "explain", &body), 0);
+    assert_non_null(memmem(body.data, body.size, said, strlen(said)));
+    assert_non_null(memmem(body.data, body.size, hint, strlen(hint)));
+    assert_int_equal(ask_pause(w, ADMIN, GW_ASK_RESUME), 0);
+    assert_int_equal(ask_pause(w, CLIENT, GW_ASK_PAUSE), 0);
+    assert_int_equal(ask_pause(w, CLIENT, GW_ASK_RESUME), 0);
     free_world(w);
 }
 
@@ -163,19 +210,6 @@ static void workers_run_only_tasks_of_their_own_user(void **state)
     free_world(w);
 }
 
-/* The code of the reply to a query of a peer about job 1. *body: the reply's bytes. */
-static int query(struct world *w, uint64_t peer, const char *what, struct gw_bin *body)
-{
-    static const uint8_t job_1[] = "\x81\xa3job\x01";
-    say(w, peer,
-        (struct gw_message){
-            .type = GW_MESSAGE_query,
-            .query = {.request = 9, .what = what, .arguments = {job_1, sizeof job_1 - 1}}});
-    const struct gw_msg_reply *reply = &must(w, peer, GW_MESSAGE_reply)->reply;
-    *body = reply->body;
-    return reply->code;
-}
-
 static void failure_texts_reach_only_their_user_and_admins(void **state)
 {
     static const char *const rows[] = {"job", "jobs", "tasks"}, *const refused[] = {"events",
@@ -216,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_an_admin_can_pause_jobs_of_other_users),
+        cmocka_unit_test(job_that_an_admin_has_paused_is_resumed_only_by_an_admin),
         cmocka_unit_test(only_an_admin_can_open_tunnels_to_jobs_of_others),
         cmocka_unit_test(only_an_admin_can_depend_on_jobs_of_others),
         cmocka_unit_test(priorities_above_0_need_an_admin),
