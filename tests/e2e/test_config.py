@@ -5,7 +5,7 @@ import signal
 
 import e2e
 
-# What a bad file says (with FILE for its path), after "gangway scheduler: " or "gangway worker: ".
+# What a bad file says (with FILE for its path), after "gangway config: ".
 BAD = (
     ("worker = { slotz = 3; };", "FILE:1: unknown option slotz, did you mean slots?"),
     ("workers = { };", "FILE:1: unknown group workers, did you mean worker?"),
@@ -64,7 +64,7 @@ class Config(e2e.Case):
             path = self.config(text)
             for command in (["config", "check"], ["config", "show"]):
                 with self.subTest(text=text, command=command):
-                    self.assertIn(": " + said.replace("FILE", path),
+                    self.assertIn("gangway config: " + said.replace("FILE", path),
                                   self.gangway(*command, path, rc=2).stderr)
         said = self.gangway("config", "check", self.dir, rc=1).stderr
         self.assertIn(f"{self.dir}: Is a directory", said)

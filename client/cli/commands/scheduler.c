@@ -121,13 +121,13 @@ static int read(struct typed *typed, int argc, char **argv, bool *runs)
     *runs = gw_options_parse(&options, argc, argv, &first, &exit_code);
     if (*runs && check_policy(&error) < 0) {
         *runs = false;
-        return gw_options_refuse("scheduler", &error);
+        return gw_options_refuse(argv[0], &error);
     }
     if (*runs && (gw_cli_check_folder("--state", typed->scheduler.state, &error) < 0 ||
                   gw_cli_check_folder("--dir", typed->dir, &error) < 0 ||
                   gw_daemon_options_read(&typed->daemon, &error) < 0)) {
         *runs = false;
-        return gw_options_refuse("scheduler", &error);
+        return gw_options_refuse(argv[0], &error);
     }
     return exit_code;
 }
@@ -161,7 +161,7 @@ static int read_again(void *arg, const struct gw_cluster_policy **policy, char *
 int gw_cli_scheduler_config(const char *path, struct gw_value *rows)
 {
     struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
-    char command[] = "scheduler", option[] = "--config";
+    char command[] = "config", option[] = "--config";
     bool runs;
     int exit_code =
         read(&typed, 3, (char *[]){command, option, (char *)(uintptr_t)path, NULL}, &runs);

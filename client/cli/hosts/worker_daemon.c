@@ -161,7 +161,7 @@ static int read_options(struct typed *typed, int argc, char **argv,
     *runs = gw_options_parse(&options, argc, argv, &first, &exit_code);
     if (*runs && check(typed, &error) < 0) {
         *runs = false;
-        return gw_options_refuse("worker", &error);
+        return gw_options_refuse(argv[0], &error);
     }
     return exit_code;
 }
@@ -169,7 +169,7 @@ static int read_options(struct typed *typed, int argc, char **argv,
 int gw_worker_daemon_config(const char *path, struct gw_value *rows)
 {
     struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
-    char command[] = "worker", option[] = "--config";
+    char command[] = "config", option[] = "--config";
     bool runs;
     const int exit_code = read_options(
         &typed, 3, (char *[]){command, option, (char *)(uintptr_t)path, NULL}, NULL, &runs);

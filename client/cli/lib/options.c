@@ -420,7 +420,7 @@ uint64_t gw_options_connect_timeout_ns(void)
 }
 
 /* Stores the values of the configuration file in the options that were not typed. */
-static bool read_file(const struct gw_options *options, int *exit_code)
+static bool read_file(const struct gw_options *options, const char *command, int *exit_code)
 {
     struct gw_error error;
     int rc = last.path ? gw_config_file_open(last.path, &last.file, &error) : 0;
@@ -431,7 +431,7 @@ static bool read_file(const struct gw_options *options, int *exit_code)
                                   &error);
     if (rc == 0)
         return true;
-    gw_cli_message("gangway %s: %s", options->command, error.text);
+    gw_cli_message("gangway %s: %s", command, error.text);
     *exit_code = rc == GW_EINVAL || rc == GW_ENOENT ? GW_EXIT_USAGE : GW_EXIT_FAILED;
     return false;
 }
@@ -463,7 +463,7 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
         (void)spread(config, last.rows, count);
     flat.table = last.rows;
     return parse(&flat, argc, argv, first, exit_code) &&
-           (!options->group || read_file(&flat, exit_code));
+           (!options->group || read_file(&flat, argv[0], exit_code));
 }
 
 struct gw_config_file *gw_options_file(void)
