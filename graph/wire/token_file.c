@@ -163,9 +163,9 @@ int gw_token_file_read(const char *path, struct gw_token_file *file, struct gw_e
     int rc = read_secret(path, &data, &bytes, error);
     if (rc == GW_ENOENT)
         return gw_error_set(error, rc,
-                            "there is no token file %s: `gangway token create --user NAME --role "
-                            "user` makes it",
-                            path);
+                            "there is no token file %s: `gangway token create --tokens %s --user "
+                            "NAME` makes it",
+                            path, path);
     if (rc < 0)
         return rc;
     rc = gw_token_file_decode(data, bytes, file, &why);

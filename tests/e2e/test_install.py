@@ -5,6 +5,7 @@ import glob
 import os
 import re
 import shutil
+import signal
 import sys
 
 import e2e
@@ -18,7 +19,7 @@ class Install(e2e.Case):
         super().setUp()
         first, self.prefix = os.path.join(self.dir, "first"), os.path.join(self.dir, "moved")
         self.run_program("cmake", "--install", e2e.BUILD, "--prefix", first)
-        os.rename(first, self.prefix)  # no file may contain the path of the installation
+        os.rename(first, self.prefix)  # no file may need the path of the installation
         found = glob.glob(self.prefix + "/lib/**/libgangway.a", recursive=True)
         self.lib = os.path.dirname(found[0])
         self.source = os.path.join(self.dir, "source")
@@ -246,6 +247,44 @@ class Install(e2e.Case):
             said.append(self.run_program("timeout", "60", "zsh", "-f", "-c", keys,
                                          env=env).stdout.split())
         self.assertEqual(said, [["dispatch"]] * len(said))
+
+    def test_services_of_systemd_start_a_cluster(self):
+        """systemd accepts them, and their commands, run by hand, make a cluster."""
+        prefix = os.path.join(self.dir, "services")
+        self.run_program("cmake", "--install", e2e.BUILD, "--prefix", prefix)
+        path = os.path.join(prefix, "lib", "systemd", "system", "gangway-%s.service")
+        names = ["scheduler", "worker", "launcher"]
+        if shutil.which("systemd-analyze"):
+            said = self.run_program("systemd-analyze", "verify", "--man=no",
+                                    *[path % name for name in names])
+            self.assertNotIn("gangway-", said.stdout + said.stderr)
+        if shutil.which("systemd-sysusers"):
+            users = os.path.join(prefix, "lib", "sysusers.d", "gangway.conf")
+            self.run_program("systemd-sysusers", "--dry-run", users)
+        example = os.path.join(prefix, "share", "doc", "gangway", "gangway.conf.example")
+        self.run_program(prefix + "/bin/gangway", "config", "check", example)
+        with open(example, encoding="utf-8") as file:
+            text = file.read().replace("/var/lib", self.dir)
+
+        def command(name, address):
+            """What the service runs, with the files in folders of this test."""
+            with open(path % name, encoding="utf-8") as file:
+                words = re.search(r"^ExecStart=(.*)$", file.read(), re.M).group(1)
+            config = self.write("gangway.conf", text.replace("10.0.0.1:7117", address), mode=0o644)
+            return words.replace("%S", self.dir).replace("/etc/gangway/gangway.conf",
+                                                         config).split()
+        tokens = ["--tokens", os.path.join(self.dir, "gangway-scheduler", "tokens")]
+        role = {name: self.gangway_json("token", "create", *tokens, "--user", "ada", "--role",
+                                        name)["token"] for name in ("worker", "user")}
+        scheduler = self.start(*command("scheduler", "127.0.0.1:0"))
+        address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+        worker = self.start(*command("worker", address), env={"GANGWAY_TOKEN": role["worker"]})
+        said = self.gangway("submit", "--", "echo", "well",
+                            env={"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": role["user"]})
+        self.assertEqual(said.stdout, "well\n")
+        for service in worker, scheduler:
+            service.kill(signal.SIGTERM)
+            service.wait()
 
     def test_uninstall_removes_only_files_of_gangway(self):
         """Every file and folder of Gangway is removed; files of other packages stay."""
