@@ -1,9 +1,9 @@
 /* Sends the contents of descriptors as bytes.
  *
- * A piece has bytes of one descriptor only. A memfd is sent from a mapping, without a copy. A file
- * on disk is read piece by piece, because a process that truncates a mapped file would make this
- * process die of SIGBUS. Received bytes are written with pwrite: this avoids page faults, and pages
- * that are written completely are not cleared first. */
+ * A piece has bytes of one descriptor only. A memfd that nobody can truncate is sent from a
+ * mapping, without a copy. Everything else is read piece by piece, because a process that truncates
+ * a mapped file would make this process die of SIGBUS. Received bytes are written with pwrite: this
+ * avoids page faults, and pages that are written completely are not cleared first. */
 #include "graph/wire/content.h"
 
 #include "graph/wire/frame.h"
@@ -18,6 +18,11 @@
 #include <unistd.h>
 
 #define CONTENT_BYTES_MAX (UINT64_C(1) << 42)
+
+bool gw_content_in_memory(int fd)
+{
+    return fcntl(fd, F_GET_SEALS) >= 0;
+}
 
 int gw_content_sendable(int fd)
 {
@@ -66,12 +71,10 @@ void gw_content_deinit(struct gw_content *content)
 /* -- Sending -------------------------------------------------------------------------------------
  */
 
-/* Returns true for a memfd. A file on a tmpfs supports the same call, but has only the seal
- * F_SEAL_SEAL. */
-static bool is_memfd(int fd)
+static bool keeps_its_size(int fd)
 {
     int seals = fcntl(fd, F_GET_SEALS);
-    return seals >= 0 && seals != F_SEAL_SEAL;
+    return seals >= 0 && (seals & F_SEAL_SHRINK);
 }
 
 static int start_sending(struct gw_content *content, int fd, struct gw_error *error)
@@ -80,7 +83,7 @@ static int start_sending(struct gw_content *content, int fd, struct gw_error *er
     if (fstat(fd, &st) < 0)
         return gw_error_set(error, GW_EIO, "fstat: %s", strerror(errno));
     struct gw_content made = {.active = true, .fd = fd, .bytes = (uint64_t)st.st_size};
-    if (made.bytes && !is_memfd(fd)) {
+    if (made.bytes && !keeps_its_size(fd)) {
         made.piece = malloc(GW_FRAME_PIECE_BYTES_MAX);
         if (!made.piece)
             return gw_error_set(error, GW_ENOMEM, "out of memory");
@@ -102,7 +105,9 @@ bool gw_content_is_in_piece(const struct gw_content *content)
 }
 
 /* Reads the next piece. The size was announced before. If the file was truncated since then, zeros
- * are sent instead if the receiver checks the hash: it will find that the content is wrong. */
+ * are sent instead if the receiver checks the hash (it will find that the content is wrong), or if
+ * the file is in memory: whoever made that value has truncated it, and must not end the connection,
+ * which others use, too. */
 static int read_piece(struct gw_content *content, size_t bytes, bool hashed, struct gw_error *error)
 {
     size_t at = 0;
@@ -115,7 +120,7 @@ static int read_piece(struct gw_content *content, size_t bytes, bool hashed, str
     }
     if (hashed) /* a process with another descriptor of the file sees the progress */
         (void)lseek(content->fd, (off_t)(content->done + at), SEEK_SET);
-    if (at < bytes && !hashed)
+    if (at < bytes && !hashed && (got < 0 || !gw_content_in_memory(content->fd)))
         return gw_error_set(error, GW_EIO, "a value on disk cannot be read: %s",
                             got < 0 ? strerror(errno) : "the file was truncated while it was read");
     memset(content->piece + at, 0, bytes - at);

@@ -16,7 +16,7 @@ struct gw_content {
     uint8_t size[8];
     size_t size_bytes; /* received bytes of `size` */
     uint64_t bytes, done;
-    const uint8_t *map; /* sending a memfd: its mapping */
+    const uint8_t *map; /* sending a memfd that nobody can truncate: its mapping */
     uint8_t *piece;     /* sending a file: the current piece */
     uint8_t head[16];   /* sending: bytes before the data of the current piece */
     size_t head_bytes, head_sent;
@@ -25,8 +25,8 @@ struct gw_content {
 
 struct gw_content_source {
     int fd;      /* borrowed */
-    bool hashed; /* the receiver knows the hash of the content. If the file was truncated, zeros may
-                    be sent instead. Its offset shows how far it was read */
+    bool hashed; /* the receiver knows the hash of the content. If a file on disk was truncated,
+                    zeros may be sent instead. Its offset shows how far it was read */
     uint32_t piece_bytes_max; /* maximum size of a piece, at most GW_FRAME_PIECE_BYTES_MAX */
 };
 
@@ -34,11 +34,15 @@ struct gw_content_source {
  * else GW_ENOTSUP. */
 int gw_content_sendable(int fd);
 
+/* gw_content_in_memory returns true for a memfd and for a file on a tmpfs, whose reads never wait
+ * for another process. */
+bool gw_content_in_memory(int fd);
+
 /* gw_content_send sends the rest of the current piece, or the next piece of the content. If no
  * content is active, it starts with the descriptor in `source`. Returns 0 when the transport has
  * accepted a whole piece: other frames may then be sent before the next piece. If `active` is then
- * false, that was the last piece. Returns GW_EAGAIN; GW_EIO with a text (also if a file was
- * truncated and is not `hashed`); or an error of the transport. */
+ * false, that was the last piece. Returns GW_EAGAIN; GW_EIO with a text (also if a file on
+ * disk was truncated and is not `hashed`); or an error of the transport. */
 int gw_content_send(struct gw_content *content, struct gw_content_source source,
                     struct gw_transport *transport, struct gw_error *error);
 bool gw_content_is_in_piece(const struct gw_content *content);

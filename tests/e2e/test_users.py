@@ -137,6 +137,16 @@ while True:
         logs = self.gangway("logs", "his", env=self.client["alice"]).stdout
         self.assertIn("1000", logs)
 
+    def test_result_in_memory_is_not_found_by_another_user(self):
+        program = self.start(os.path.join(BIN, "memfiles"), "faults", "1000000",
+                             env=self.client["alice"], cwd="/")
+        program.wait_output(r"^\d+$")  # a result was made and read, and the next ones are
+        find = ("for f in /proc/[0-9]*/fd/*; do case $(readlink $f) in /memfd:gangway-value*) "
+                "head -c 1 $f >/dev/null && echo reached;; esac; done")
+        self.assertIn("reached", self.run_program("sh", "-c", find, rc=None).stdout)
+        self.assertNotIn("reached", self.run_as("bob", find, rc=None).stdout)
+        program.kill()
+
     def test_killed_supervisor_ends_only_its_users_tasks(self):
         script = "echo $PPID; exec tail -f /dev/null"
         jobs = {user: self.gangway("submit", "-d", "--retries", "0", "--", "sh", "-c", script,

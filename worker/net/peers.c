@@ -9,6 +9,7 @@
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/base/text.h"
+#include "graph/wire/content.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
@@ -405,6 +406,24 @@ static struct gw_host_link *from_user(struct gw_host_link *link, const struct gw
     return NULL;
 }
 
+/* Handles the files of a runner's message. Returns false if a runner of a separate user sends a
+ * file whose reads could wait for the user, for example one on FUSE. */
+static bool from_runner(struct gw_host_link *link, const struct gw_message *message, const int *fds,
+                        uint8_t *fd_count)
+{
+    for (uint8_t i = 0; i < *fd_count && link->host->options.separate_users; i++)
+        if (!gw_content_in_memory(fds[i])) {
+            close_all(fds, *fd_count);
+            refuse(link, GW_EPROTO, "a result is not in a memory file");
+            return false;
+        }
+    if (message->type == GW_MESSAGE_actor_ready) {
+        gw_host_on_actor_ready(link->host, link->process, fds, *fd_count);
+        *fd_count = 0;
+    }
+    return true;
+}
+
 void gw_peers_on_message(struct gw_link *handle, const struct gw_message *message, const int *fds,
                          uint8_t fd_count, void *arg)
 {
@@ -449,10 +468,8 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
         return;
     if (link == host->supervisor)
         message = gw_host_on_supervisor_message(host, message, &filled);
-    if (link->role == GW_ROLE_RUNNER && message->type == GW_MESSAGE_actor_ready) {
-        gw_host_on_actor_ready(host, link->process, fds, fd_count);
-        fd_count = 0;
-    }
+    if (link->role == GW_ROLE_RUNNER && !from_runner(link, message, fds, &fd_count))
+        return;
     bool welcome = link == host->scheduler && message->type == GW_MESSAGE_welcome;
     uint64_t reaped = message->type == GW_MESSAGE_reaped    ? message->reaped.process
                       : message->type == GW_MESSAGE_spawned ? message->spawned.process

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,25 +90,26 @@ int gw_spillfile_folder(const char *parent, const char *state_dir, char path[PAT
 /* -- Files ---------------------------------------------------------------------------------------
  */
 
-static uint32_t checksum_of(const void *data, size_t bytes)
+static int checksum_of(int fd, uint32_t *checksum, struct gw_error *error)
 {
     uint8_t hash[GW_HASH_BYTES];
-    uint32_t checksum;
-    gw_hash_bytes(data, bytes, hash);
-    memcpy(&checksum, hash, sizeof checksum);
-    return checksum;
+    int rc = gw_hash_file(fd, hash, error);
+    if (rc == 0)
+        memcpy(checksum, hash, sizeof *checksum);
+    return rc;
 }
 
-static int write_all(int fd, const char *data, size_t bytes)
+/* Copies in the kernel: a process of the task may truncate the memory meanwhile, and a mapping
+ * would then end this process by SIGBUS. Returns 0 or an errno. */
+static int copy(int from, int to, uint64_t bytes)
 {
-    while (bytes > 0) {
-        ssize_t written = write(fd, data, bytes);
-        if (written < 0 && errno == EINTR)
+    off_t at = 0;
+    while ((uint64_t)at < bytes) {
+        ssize_t sent = sendfile(to, from, &at, (size_t)(bytes - (uint64_t)at));
+        if (sent < 0 && errno == EINTR)
             continue;
-        if (written <= 0)
-            return written < 0 ? errno : ENOSPC;
-        data += written;
-        bytes -= (size_t)written;
+        if (sent <= 0)
+            return sent < 0 ? errno : ENODATA;
     }
     return 0;
 }
@@ -116,19 +117,14 @@ static int write_all(int fd, const char *data, size_t bytes)
 int gw_spillfile_write(const char *path, int memory_fd, struct gw_spillfile *file, int *fd,
                        struct gw_error *error)
 {
-    void *data = mmap(NULL, file->bytes, PROT_READ, MAP_SHARED, memory_fd, 0);
-    if (data == MAP_FAILED)
-        return gw_error_set(error, GW_EIO, "cannot map a result of %" PRIu64 " bytes: %s",
-                            file->bytes, strerror(errno));
     int to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), read_fd = -1;
-    int errnum = to < 0 ? errno : write_all(to, data, file->bytes);
+    int errnum = to < 0 ? errno : copy(memory_fd, to, file->bytes);
     if (!errnum && (read_fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
         errnum = errno;
-    if (!errnum)
-        file->checksum = checksum_of(data, file->bytes);
+    if (!errnum && checksum_of(read_fd, &file->checksum, error) < 0)
+        errnum = EIO;
     if (to >= 0 && close(to) < 0 && !errnum)
         errnum = errno;
-    (void)munmap(data, file->bytes);
     if (!errnum) {
         *fd = read_fd;
         return 0;
@@ -151,18 +147,14 @@ int gw_spillfile_open(const char *path, const struct gw_spillfile *file, int *fd
             close(opened);
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errnum));
     }
-    uint8_t hash[GW_HASH_BYTES];
     uint32_t checksum = 0;
     /* Reads instead of mapping: a bad sector is then an error and not a signal */
-    int rc = gw_hash_file(opened, hash, error);
-    if (rc == 0) {
-        memcpy(&checksum, hash, sizeof checksum);
-        if ((uint64_t)status.st_size != file->bytes || checksum != file->checksum)
-            rc = gw_error_set(error, GW_ECORRUPT,
-                              "%s is not what was written there: %lld of %" PRIu64 " bytes%s", path,
-                              (long long)status.st_size, file->bytes,
-                              (uint64_t)status.st_size == file->bytes ? ", but other content" : "");
-    }
+    int rc = checksum_of(opened, &checksum, error);
+    if (rc == 0 && ((uint64_t)status.st_size != file->bytes || checksum != file->checksum))
+        rc = gw_error_set(error, GW_ECORRUPT,
+                          "%s is not what was written there: %lld of %" PRIu64 " bytes%s", path,
+                          (long long)status.st_size, file->bytes,
+                          (uint64_t)status.st_size == file->bytes ? ", but other content" : "");
     if (rc < 0) {
         close(opened);
         return rc;

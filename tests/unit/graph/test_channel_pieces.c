@@ -381,13 +381,14 @@ static void invalid_content_pieces_are_refused(void **state)
     assert_refused(world, "not a Gangway peer");
 }
 
-/* A file on disk, complete when it is sent; the result of its channel after the file lost most of
- * itself behind the first piece. */
-static int send_shrinking(struct world *world, const struct gw_message *message)
+/* A file, complete when it is sent; the result of its channel after the file lost most of itself
+ * behind the first piece. */
+static int send_shrinking(struct world *world, const struct gw_message *message, bool in_memory)
 {
     char path[] = "/tmp/gangway-content-XXXXXX";
-    int fd = mkstemp(path), rc;
-    assert_true(fd >= 0 && unlink(path) == 0 && ftruncate(fd, 1 << 20) == 0);
+    int rc,
+        fd = in_memory ? memfd_create("result", MFD_CLOEXEC | MFD_ALLOW_SEALING) : mkstemp(path);
+    assert_true(fd >= 0 && (in_memory || unlink(path) == 0) && ftruncate(fd, 1 << 20) == 0);
     assert_int_equal(pwrite(fd, "end", 3, (1 << 20) - 3), 3);
     assert_int_equal(gw_channel_put(world->a, message, (struct gw_channel_fds){&fd, 1, true}), 0);
     world->there.room = 300 << 10;
@@ -413,7 +414,7 @@ static void shrinking_blob_is_padded_and_shrinking_value_fails(void **state)
     char end[3];
     (void)state;
     blob.blob.bytes = 1 << 20;
-    assert_int_equal(send_shrinking(world, &blob), 0);
+    assert_int_equal(send_shrinking(world, &blob, false), 0);
     assert_int_equal(gw_channel_get(world->b, true, &got, fds, &count, NULL), 0);
     assert_int_equal(count, 1);
     assert_int_equal(fstat(fds[0], &st), 0);
@@ -424,7 +425,27 @@ static void shrinking_blob_is_padded_and_shrinking_value_fails(void **state)
     world_free(world);
 
     world = world_new();
-    assert_int_equal(send_shrinking(world, &inputs), GW_EIO);
+    assert_int_equal(send_shrinking(world, &inputs, false), GW_EIO);
+    world_free(world);
+}
+
+/* A task may truncate its result at any time. Neither the process that sends the result nor the
+ * connection, which others use, may end. */
+static void shrinking_result_in_memory_is_padded(void **state)
+{
+    struct gw_message got;
+    const struct gw_message inputs = {.type = GW_MESSAGE_inputs};
+    struct world *world = world_new();
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t count;
+    struct stat st;
+    (void)state;
+    assert_int_equal(send_shrinking(world, &inputs, true), 0);
+    assert_int_equal(gw_channel_get(world->b, true, &got, fds, &count, NULL), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(fstat(fds[0], &st), 0);
+    assert_int_equal(st.st_size, 1 << 20);
+    close(fds[0]);
     world_free(world);
 }
 
@@ -436,6 +457,7 @@ int main(void)
         cmocka_unit_test(brisk_channel_queues_few_bytes_before_a_heartbeat),
         cmocka_unit_test(invalid_content_pieces_are_refused),
         cmocka_unit_test(shrinking_blob_is_padded_and_shrinking_value_fails),
+        cmocka_unit_test(shrinking_result_in_memory_is_padded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

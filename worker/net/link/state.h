@@ -94,8 +94,9 @@ struct gw_host_link {
 struct gw_host_runner {
     bool reaped, closed;
     char *user; /* folder of the separate user; "": none; owned */
-    /* For a runner with an actor: shared page with the call that it began last */
-    const uint64_t *began;
+    /* For a runner with an actor: memory file with the call that it began last; -1: none. It is
+     * read and never mapped, since the runner may truncate it */
+    int began_fd;
 };
 
 /* An event that occurred while effects were carried out. It is handled afterwards. */

@@ -9,6 +9,7 @@
 
 #include "graph/base/files.h"
 #include "graph/base/log.h"
+#include "graph/wire/content.h"
 #include "graph/wire/enums.h"
 #include "worker/net/link/host_link.h"
 #include "worker/net/link/send.h"
@@ -30,15 +31,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 void gw_runners_free(struct gw_host_runner *runner)
 {
-    if (runner->began)
-        munmap((void *)(uintptr_t)runner->began, sizeof *runner->began);
+    if (runner->began_fd >= 0)
+        close(runner->began_fd);
     free(runner->user);
     free(runner);
 }
@@ -169,6 +169,7 @@ void gw_runners_spawn(struct gw_host *host, const struct gw_effect *effect)
     }
     struct gw_host_runner *runner = calloc(1, sizeof *runner);
     GW_MUST_PTR(runner);
+    runner->began_fd = -1;
     GW_MUST(gw_map_put(&host->runners, spawn->process, (uintptr_t)runner));
     runner->user = strdup(gw_users_folder_of(host, spawn->process));
     GW_MUST_PTR(runner->user);
@@ -250,27 +251,29 @@ static void mark(struct gw_host *host, uint64_t process, bool reaped, bool close
         move_capture(host, process);
 }
 
-/* Maps the page in which a runner with an actor notes the call that it begins. The page survives a
- * crash of the runner. */
+/* Keeps the memory file in which a runner with an actor notes the call that it begins. The file
+ * survives a crash of the runner. */
 void gw_host_on_actor_ready(struct gw_host *host, uint64_t process, const int *fds,
                             uint8_t fd_count)
 {
     struct gw_host_runner *runner = runner_of(host, process);
-    struct stat status;
-    if (runner && !runner->began && fd_count > 0 && fstat(fds[0], &status) == 0 &&
-        status.st_size >= (off_t)sizeof *runner->began) {
-        void *page = mmap(NULL, sizeof *runner->began, PROT_READ, MAP_SHARED, fds[0], 0);
-        runner->began = page == MAP_FAILED ? NULL : page;
-    }
     for (uint8_t i = 0; i < fd_count; i++)
-        close(fds[i]);
+        if (i == 0 && runner && runner->began_fd < 0 && gw_content_in_memory(fds[i]))
+            runner->began_fd = fds[i];
+        else
+            close(fds[i]);
 }
 
-/* Returns the attempt that a runner of functions has noted in its mark file. 0: none. */
+/* Returns the attempt that a runner of functions has noted in its memory file, or in its mark file
+ * if it has no actor. 0: none. */
 static uint64_t marked(const struct gw_host *host, uint64_t process)
 {
+    const struct gw_host_runner *runner = runner_of(host, process);
     struct gw_log_segment_mark mark = {0};
     char path[GW_NODE_PATH_MAX];
+    uint64_t began;
+    if (runner->began_fd >= 0)
+        return pread(runner->began_fd, &began, sizeof began, 0) == sizeof began ? began : 0;
     capture_paths(host, process, GW_LOG_SEGMENT_MARK, path);
     return gw_log_segments_mark(path, &mark) ? mark.attempt : 0;
 }
@@ -279,16 +282,16 @@ const struct gw_message *gw_host_on_supervisor_message(struct gw_host *host,
                                                        const struct gw_message *message,
                                                        struct gw_message *filled)
 {
-    const struct gw_host_runner *runner =
-        message->type == GW_MESSAGE_exited ? runner_of(host, message->exited.process) : NULL;
-    if (runner) {
+    if (message->type == GW_MESSAGE_exited && runner_of(host, message->exited.process)) {
         *filled = *message;
-        filled->exited.executing = runner->began ? __atomic_load_n(runner->began, __ATOMIC_ACQUIRE)
-                                                 : marked(host, message->exited.process);
+        filled->exited.executing = marked(host, message->exited.process);
         message = filled;
     }
-    if (message->type == GW_MESSAGE_spawned && message->spawned.code >= 0)
-        gw_usage_add(host->usage, message->spawned.process, (pid_t)message->spawned.pid);
+    const pid_t pid = message->type == GW_MESSAGE_spawned && message->spawned.code >= 0
+                          ? gw_users_pid(host, &message->spawned)
+                          : 0;
+    if (pid)
+        gw_usage_add(host->usage, message->spawned.process, pid);
     else if (message->type == GW_MESSAGE_reaped)
         gw_usage_remove(host->usage, message->reaped.process);
     const uint64_t over = message->type == GW_MESSAGE_reaped ? message->reaped.process

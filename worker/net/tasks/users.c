@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ struct gw_user {
     struct gw_host_link *supervisor; /* NULL: does not run */
     struct gw_error error;           /* why the user was refused; code 0: was not */
     uint64_t retry_ns;
+    uid_t uid; /* of the Unix user */
 };
 
 /* States of a process, in the map `user_processes`, beside the index of its user. */
@@ -171,6 +173,7 @@ static int start(struct gw_host *host, struct gw_user *user, struct gw_error *er
     if (!user->base)
         user->base = strndup(reply.dir, sizeof reply.dir);
     GW_MUST_PTR(user->base);
+    user->uid = reply.uid;
     gw_files_attach(user->base, files);
     rc = enter(host, user, error);
     if (rc < 0)
@@ -297,6 +300,19 @@ struct gw_host_link *gw_users_supervisor(const struct gw_host *host, uint64_t pr
         return host->supervisor;
     const struct gw_user *user = user_of(host, process, &state);
     return user && user->supervisor && !user->supervisor->closed ? user->supervisor : NULL;
+}
+
+pid_t gw_users_pid(const struct gw_host *host, const struct gw_msg_spawned *spawned)
+{
+    uint32_t state;
+    char path[32];
+    struct stat status;
+    const struct gw_user *user = user_of(host, spawned->process, &state);
+    (void)snprintf(path, sizeof path, "/proc/%u", spawned->pid);
+    return !host->options.separate_users ||
+                   (user && stat(path, &status) == 0 && status.st_uid == user->uid)
+               ? (pid_t)spawned->pid
+               : 0;
 }
 
 /* -- Reports -------------------------------------------------------------------------------------

@@ -34,6 +34,10 @@ const char *gw_users_begin(struct gw_host *host, const struct gw_msg_spawn *spaw
 const char *gw_users_folder_of(const struct gw_host *host, uint64_t process);
 struct gw_host_link *gw_users_supervisor(const struct gw_host *host, uint64_t process);
 
+/* gw_users_pid returns the pid that a supervisor reports for a process, or 0 if it is not a process
+ * of the user: a supervisor that a user has taken over must not have the worker look at others. */
+pid_t gw_users_pid(const struct gw_host *host, const struct gw_msg_spawned *spawned);
+
 /* gw_users_beat sends heartbeats to all supervisors of users. */
 void gw_users_beat(const struct gw_host *host);
 

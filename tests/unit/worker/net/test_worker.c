@@ -49,6 +49,26 @@ static int crash(struct gw_task *task)
 }
 GW_TASK(crash);
 
+/* Sends an answer that nobody asked for, with a memory file that it empties afterwards. */
+static int cheat(struct gw_task *task)
+{
+    struct gw_channel *worker;
+    const struct gw_message ready = {.type = GW_MESSAGE_actor_ready};
+    char byte;
+    int fd = memfd_create("cheat", MFD_CLOEXEC);
+    (void)task;
+    assert_int_equal(ftruncate(fd, 8), 0);
+    assert_int_equal(gw_channel_new(dup(3), &worker), 0);
+    assert_int_equal(gw_channel_put(worker, &ready, (struct gw_channel_fds){&fd, 1, false}), 0);
+    assert_int_equal(gw_channel_flush(worker), 0);
+    while (read(3, &byte, 1) > 0) /* the worker has closed the connection */
+        ;
+    assert_int_equal(ftruncate(fd, 0), 0);
+    raise(SIGKILL);
+    return 0;
+}
+GW_TASK(cheat);
+
 static int large(struct gw_task *task)
 {
     static char bytes[100000];
@@ -141,6 +161,13 @@ static void crash_report_contains_the_last_stderr_lines(void **state)
     assert_int_equal(ended->executing, 1);
     assert_string_equal(ended->stderr_tail, "about to go");
     assert_string_equal(harness_read_log(&harness, 3, GW_RANK_NONE, 2), "about to go\n");
+}
+
+static void memory_file_that_a_runner_empties_does_not_end_the_worker(void **state)
+{
+    harness_function(&harness, 0, "cheat");
+    harness_assign(&harness, 0, 3, 1);
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_ended)->ended.outcome, GW_OUTCOME_CRASHED);
 }
 
 /* The output of many tasks lies in one file; each task's output is found, also that of a running
@@ -401,6 +428,8 @@ int main(int argc, char **argv)
                                         tear_down),
         cmocka_unit_test_setup_teardown(crash_report_contains_the_last_stderr_lines, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(memory_file_that_a_runner_empties_does_not_end_the_worker,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(output_of_each_task_is_found_in_a_shared_file, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(large_result_is_fetched_by_descriptor, set_up, tear_down),
