@@ -139,17 +139,6 @@ static int sum_over_ranks(void *comm, double *sums, size_t count, struct gw_erro
         error);
 }
 
-/* The same where the network computes. */
-static int sum_statistics(void *user, double *sums, size_t count, struct gw_error *error)
-{
-    struct run *run = user;
-    return gw_comm_all_reduce(gw_task_comm(run->task),
-                              GW_COMM_ARGS(.recv = sums, .count = count, .dtype = GW_DTYPE_F64,
-                                           .reduce = GW_REDUCE_SUM,
-                                           .stream = run->device ? run->device->stream : NULL),
-                              error);
-}
-
 /* Copies the parameters to the device, or from it. */
 static int copy_parameters(struct run *run, bool to_device)
 {
@@ -172,6 +161,7 @@ static int make_net(struct run *run)
                             run->options.net);
     int rc = run->options.gpu ? nn_device_open(comm, &run->device, error) : 0;
     nn_net_use_device(run->net, run->device);
+    nn_net_synchronise(run->net, gw_comm_size(comm) > 1 ? comm : NULL);
     if (rc == 0)
         rc = nn_net_prepare(run->net, batch, error);
     if (rc < 0)
@@ -185,8 +175,6 @@ static int make_net(struct run *run)
     if (!run->parameters_copy || !run->parameters || !run->pixels || !run->labels)
         return gw_task_fail(run->task, GW_ENOMEM, "no memory for batches of %zu images", batch);
     nn_net_randomise(run->net, (uint64_t)run->options.seed, run->parameters_copy);
-    if (gw_comm_size(comm) > 1)
-        nn_net_synchronise(run->net, sum_statistics, gw_comm_size(comm), run);
     rc = copy_parameters(run, true);
     if (rc == 0)
         rc = digits_precision_init(&run->precision, run->options.precision, run->net, run->device,

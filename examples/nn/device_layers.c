@@ -173,63 +173,6 @@ static int dense_backward(struct nn_pass *pass, struct nn_layer *layer)
     return 0;
 }
 
-/* -- Batch normalisation ----------------------------------------------------------------------- */
-
-static int over_ranks(struct nn_pass *pass, const struct nn_layer *layer)
-{
-    struct nn_net *net = pass->net;
-    return net->sum ? net->sum(net->user, net->sums, 2 * (size_t)layer->shape.channels, pass->error)
-                    : 0;
-}
-
-static double numbers(const struct nn_pass *pass, const struct nn_layer *layer)
-{
-    return (double)pass->samples * (double)nn_shape_area(layer->shape) * pass->net->ranks;
-}
-
-static int batch_norm_forward(struct nn_pass *pass, struct nn_layer *layer)
-{
-    struct nn_device *device = device_of(pass);
-    nn_real *from = nn_layer_input(pass, layer, 0)->value;
-    nn_real *running = pass->net->statistics + layer->statistics;
-    const int64_t channels = layer->shape.channels, area = (int64_t)nn_shape_area(layer->shape);
-    int rc = 0;
-    if (pass->training) {
-        NN_DEVICE_RUN(device, .kind = NN_KERNEL_SUM_MOMENTS, .count = (uint64_t)channels,
-                      .at = {from, pass->net->sums}, .n = {channels, area, (int64_t)pass->samples});
-        rc = over_ranks(pass, layer);
-        NN_DEVICE_RUN(device, .kind = NN_KERNEL_MOMENTS, .count = (uint64_t)channels,
-                      .at = {pass->net->sums, layer->moments, running}, .n = {channels},
-                      .x = numbers(pass, layer));
-    } else {
-        NN_DEVICE_RUN(device, .kind = NN_KERNEL_RUNNING, .count = (uint64_t)channels,
-                      .at = {running, layer->moments}, .n = {channels});
-    }
-    NN_DEVICE_RUN(device, .kind = NN_KERNEL_NORM, .count = count_of(pass, layer),
-                  .at = {from, weight_of(pass, layer, 0), weight_of(pass, layer, 1), layer->moments,
-                         layer->value},
-                  .n = {channels, area});
-    return rc;
-}
-
-static int batch_norm_backward(struct nn_pass *pass, struct nn_layer *layer)
-{
-    struct nn_layer *input = nn_layer_input(pass, layer, 0);
-    const int64_t channels = layer->shape.channels, area = (int64_t)nn_shape_area(layer->shape);
-    NN_DEVICE_RUN(device_of(pass), .kind = NN_KERNEL_SUM_SLOPES, .count = (uint64_t)channels,
-                  .at = {input->value, layer->gradient, layer->moments, pass->net->sums,
-                         nn_layer_tensor_gradient(pass, layer, 0),
-                         nn_layer_tensor_gradient(pass, layer, 1)},
-                  .n = {channels, area, (int64_t)pass->samples});
-    const int rc = over_ranks(pass, layer);
-    if (input->kind)
-        NN_DEVICE_RUN(device_of(pass), .kind = NN_KERNEL_NORM_BACK, .count = count_of(pass, layer),
-                      .at = {input->value, weight_of(pass, layer, 0), layer->moments,
-                             pass->net->sums, layer->gradient, input->gradient},
-                      .n = {channels, area}, .x = numbers(pass, layer));
-    return rc;
-}
-
 /* -- Layers without parameters ----------------------------------------------------------------- */
 
 /* One kernel, from the input to the value. */
@@ -297,7 +240,7 @@ int nn_device_layer_forward(struct nn_pass *pass, struct nn_layer *layer)
     if (layer->kind == &nn_kind_dense)
         return dense_forward(pass, layer);
     if (layer->kind == &nn_kind_batch_norm)
-        return batch_norm_forward(pass, layer);
+        return layer->kind->forward(pass, layer);
     return plain_forward(pass, layer);
 }
 
@@ -308,6 +251,6 @@ int nn_device_layer_backward(struct nn_pass *pass, struct nn_layer *layer)
     if (layer->kind == &nn_kind_dense)
         return dense_backward(pass, layer);
     if (layer->kind == &nn_kind_batch_norm)
-        return batch_norm_backward(pass, layer);
+        return layer->kind->backward(pass, layer);
     return plain_backward(pass, layer);
 }

@@ -6,8 +6,8 @@
 #include "examples/nn/layer.h"
 
 /* nn_device_layer_forward and nn_device_layer_backward start what the layer's kind does on the CPU,
- * on memory of the device. Errors are those of nn_sum_over_ranks; failures of the device stay in
- * it. */
+ * on memory of the device. Errors are those of <gangway/sync_batch_norm.h>; failures of the device
+ * stay in it. */
 int nn_device_layer_forward(struct nn_pass *pass, struct nn_layer *layer);
 int nn_device_layer_backward(struct nn_pass *pass, struct nn_layer *layer);
 

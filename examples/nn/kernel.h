@@ -31,11 +31,6 @@ enum nn_kernel_kind {
     NN_KERNEL_MEAN_BACK,   /* at: gradient, += input gradient; n: area */
     NN_KERNEL_ADD,         /* at: first, second, -> value */
     NN_KERNEL_ACCUMULATE,  /* at: gradient, += input gradient */
-    NN_KERNEL_MOMENTS,     /* at: sums, -> moments, running; n: channels; x: numbers of a channel */
-    NN_KERNEL_RUNNING,     /* at: running, -> moments; n: channels */
-    NN_KERNEL_NORM,        /* at: from, scale, shift, moments, -> value; n: channels, area */
-    NN_KERNEL_NORM_BACK,   /* at: from, scale, moments, sums, gradient, += input gradient;
-                              n: channels, area; x: numbers of a channel */
     NN_KERNEL_ENTROPY,     /* at: output, labels, -> losses, -> rights, -> gradient (may be NULL);
                               n: classes; x: samples */
     NN_KERNEL_GATES,       /* at: gates, -> cell, -> squash, -> output, bias, by_symbol (may be
@@ -48,10 +43,7 @@ enum nn_kernel_kind {
                               Logits become their gradients */
     NN_KERNEL_NARROW,      /* at: reals, -> halves; n: 1: bf16, 0: f16 */
     NN_KERNEL_WIDEN,       /* at: halves, -> reals; n: as NARROW */
-    NN_KERNEL_SUM_MOMENTS, /* sums; at: from, -> sums; n: channels, area, samples */
-    NN_KERNEL_SUM_SLOPES,  /* sums; at: from, gradient, moments, -> sums, += scale gradient, +=
-                              shift gradient; n: as SUM_MOMENTS */
-    NN_KERNEL_SUM_BIAS,    /* sums; at: gradient, += bias gradient; n: as SUM_MOMENTS */
+    NN_KERNEL_SUM_BIAS,    /* sums; at: gradient, += bias gradient; n: channels, area, samples */
     NN_KERNEL_SUM_DOUBLES, /* sums; at: first, second (may be NULL), -> both; n: numbers */
 };
 
@@ -65,7 +57,7 @@ struct nn_kernel {
 
 static inline int nn_kernel_sums(enum nn_kernel_kind kind)
 {
-    return kind >= NN_KERNEL_SUM_MOMENTS;
+    return kind >= NN_KERNEL_SUM_BIAS;
 }
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "examples/nn/tensor.h"
 
+#include <gangway/sync_batch_norm.h>
+
 struct nn_device;
 
 enum { NN_INPUTS_MAX = 2, NN_LAYER_TENSORS_MAX = 2 };
@@ -30,8 +32,8 @@ struct nn_layer {
     size_t statistics; /* batch norm: offset of its running means, then variances */
     nn_real *value;    /* [samples][shape] */
     nn_real *gradient; /* [samples][shape] */
-    double *moments;   /* batch norm: means and 1 / deviations of the batch, [2][channels] */
-    uint32_t *places;  /* max pool: the place of the largest, [samples][shape] */
+    struct gw_sync_batch_norm *norm;
+    uint32_t *places; /* max pool: the place of the largest, [samples][shape] */
 };
 
 struct nn_net {
@@ -46,17 +48,14 @@ struct nn_net {
     size_t columns_count;
     nn_real *products; /* the same, on a device: gradients of weights, [samples][...] */
     size_t products_count;
-    double *sums;               /* scratch of normalisations, [2][channels] */
     struct nn_entropy *entropy; /* used by nn_net_entropy; NULL: not yet */
     double loss_scale;          /* of gradients, see nn_net_scale_loss */
     struct nn_device *device;   /* NULL: the CPU; else values, gradients, statistics and scratch are
                                    in its memory */
     nn_real *statistics_copy;   /* on the host, if there is a device */
     size_t samples_max;
-    size_t batch;           /* samples of the last forward pass */
-    nn_sum_over_ranks *sum; /* NULL: each rank for itself */
-    int ranks;
-    void *user;
+    size_t batch;          /* samples of the last forward pass */
+    struct gw_comm *comm;  /* of normalisations; NULL: each rank for itself */
     struct gw_error error; /* the first; its code is 0 if there is none */
     int rc;
 };

@@ -26,7 +26,7 @@ struct nn_net *nn_net_new(struct nn_shape input)
         return NULL;
     }
     net->layers[0].shape = input;
-    net->layers_count = net->ranks = 1;
+    net->layers_count = 1;
     net->loss_scale = 1;
     if (input.channels < 1 || input.height < 1 || input.width < 1)
         net->rc = gw_error_set(&net->error, GW_EINVAL, "an input of %d x %d x %d has no number",
@@ -69,13 +69,12 @@ void nn_net_free(struct nn_net *net)
         if (layer->kind || net->device) /* the input is the caller's */
             room_free(net, layer->value);
         room_free(net, layer->gradient);
-        room_free(net, layer->moments);
+        gw_sync_batch_norm_free(layer->norm);
         room_free(net, layer->places);
     }
     room_free(net, net->statistics);
     room_free(net, net->columns);
     room_free(net, net->products);
-    room_free(net, net->sums);
     entropy_free(net, net->entropy);
     free(net->statistics_copy);
     free(net->layers);
@@ -86,6 +85,11 @@ void nn_net_free(struct nn_net *net)
 void nn_net_use_device(struct nn_net *net, struct nn_device *device)
 {
     net->device = device;
+}
+
+void nn_net_synchronise(struct nn_net *net, struct gw_comm *comm)
+{
+    net->comm = comm;
 }
 
 static int fail(struct nn_net *net, int rc, const struct nn_kind *kind, const char *why)
@@ -245,20 +249,27 @@ int nn_add(struct nn_net *net, int first, int second)
 
 /* -- Making room ------------------------------------------------------------------------------- */
 
-static int allocate(const struct nn_net *net, struct nn_layer *layer, size_t samples)
+static int norm_new(const struct nn_net *net, struct nn_layer *layer, struct gw_error *error)
+{
+    return gw_sync_batch_norm_new(
+        GW_SYNC_BATCH_NORM_OPTIONS(.comm = net->comm, .channels = (size_t)layer->shape.channels,
+                                   .dtype = sizeof(nn_real) == sizeof(double) ? GW_DTYPE_F64
+                                                                              : GW_DTYPE_F32,
+                                   .stream = net->device ? net->device->stream : NULL),
+        &layer->norm, error);
+}
+
+static int allocate(const struct nn_net *net, struct nn_layer *layer, size_t samples,
+                    struct gw_error *error)
 {
     const size_t count = samples * nn_shape_size(layer->shape);
     layer->value = room_new(net, count * sizeof *layer->value);
     layer->gradient = room_new(net, count * sizeof *layer->gradient);
-    if (layer->kind == &nn_kind_batch_norm)
-        layer->moments = room_new(net, 2 * (size_t)layer->shape.channels * sizeof *layer->moments);
     if (layer->kind == &nn_kind_max_pool)
         layer->places = room_new(net, count * sizeof *layer->places);
-    return !layer->value || !layer->gradient ||
-                   (layer->kind == &nn_kind_batch_norm && !layer->moments) ||
-                   (layer->kind == &nn_kind_max_pool && !layer->places)
-               ? GW_ENOMEM
-               : 0;
+    if (!layer->value || !layer->gradient || (layer->kind == &nn_kind_max_pool && !layer->places))
+        return gw_error_set(error, GW_ENOMEM, "no memory for batches of %zu samples", samples);
+    return layer->kind == &nn_kind_batch_norm ? norm_new(net, layer, error) : 0;
 }
 
 /* Running means are 0, running variances 1. */
@@ -289,20 +300,17 @@ int nn_net_prepare(struct nn_net *net, size_t samples, struct gw_error *error)
         return gw_error_set(error, rc, "%s", net->error.text);
     if (samples < 1 || samples > UINT32_MAX || net->layers_count < 2)
         return gw_error_set(error, GW_EINVAL, "a network needs a layer and batches of a sample");
-    size_t channels = 1;
-    for (int i = 1; i < net->layers_count && rc == 0; i++) {
-        rc = allocate(net, &net->layers[i], samples);
-        if (channels < (size_t)net->layers[i].shape.channels)
-            channels = (size_t)net->layers[i].shape.channels;
-    }
+    for (int i = 1; i < net->layers_count && rc == 0; i++)
+        rc = allocate(net, &net->layers[i], samples, error);
+    if (rc < 0)
+        return rc;
     net->samples_max = samples;
     const size_t at_once = net->device ? samples : 1, statistics = net->statistics_count + 1;
     net->columns = room_new(net, (at_once * net->columns_count + 1) * sizeof *net->columns);
     net->statistics = room_new(net, statistics * sizeof *net->statistics);
-    net->sums = room_new(net, 2 * channels * sizeof *net->sums);
     if (net->device)
         rc = prepare_device(net, samples);
-    if (rc < 0 || !net->columns || !net->statistics || !net->sums)
+    if (rc < 0 || !net->columns || !net->statistics)
         return gw_error_set(error, GW_ENOMEM, "no memory for batches of %zu samples", samples);
     reset_statistics(net, net->device ? net->statistics_copy : net->statistics);
     openblas_set_num_threads(1);
@@ -366,13 +374,6 @@ void nn_net_randomise(const struct nn_net *net, uint64_t seed, nn_real *paramete
 }
 
 /* -- Passes ------------------------------------------------------------------------------------ */
-
-void nn_net_synchronise(struct nn_net *net, nn_sum_over_ranks *sum, int ranks, void *user)
-{
-    net->sum = sum;
-    net->ranks = sum ? ranks : 1;
-    net->user = user;
-}
 
 int nn_net_forward(struct nn_net *net, const nn_real *parameters, const nn_real *input,
                    size_t samples, bool training, const nn_real **output, struct gw_error *error)

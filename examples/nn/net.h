@@ -18,6 +18,7 @@
 
 #include "examples/nn/tensor.h"
 
+struct gw_comm;
 struct nn_device;
 struct nn_net;
 
@@ -55,6 +56,11 @@ struct nn_shape nn_net_shape(const struct nn_net *net, int layer);
  * labels and statistics are in memory of the host. */
 void nn_net_use_device(struct nn_net *net, struct nn_device *device);
 
+/* nn_net_synchronise makes every normalisation use the batch of all ranks of comm together, which
+ * is borrowed and outlives the network. It comes before nn_net_prepare. Ranks may have different
+ * numbers of samples. Without this call each rank uses its own batch. */
+void nn_net_synchronise(struct nn_net *net, struct gw_comm *comm);
+
 /* nn_net_prepare makes room for batches of up to `samples` samples. No layer can be added later.
  * GW_EINVAL: a layer was given an input or a size that cannot be. GW_ENOMEM. */
 int nn_net_prepare(struct nn_net *net, size_t samples, struct gw_error *error);
@@ -75,14 +81,9 @@ void nn_net_randomise(const struct nn_net *net, uint64_t seed, nn_real *paramete
 nn_real *nn_net_statistics(struct nn_net *net, size_t *count);
 int nn_net_statistics_changed(struct nn_net *net, struct gw_error *error);
 
-/* nn_net_synchronise makes every normalisation use the batch of all ranks together, if they all
- * have equally many samples. Without this call each rank uses its own. With a device, `sum` gets
- * memory of the device, and enqueues its work on the stream of the device. */
-void nn_net_synchronise(struct nn_net *net, nn_sum_over_ranks *sum, int ranks, void *user);
-
 /* nn_net_forward computes the output of a batch, *output[samples][outputs], which is borrowed until
  * the next call. input[samples][...] must not change before nn_net_backward. Errors are those of
- * nn_sum_over_ranks. */
+ * gw_sync_batch_norm_train. */
 int nn_net_forward(struct nn_net *net, const nn_real *parameters, const nn_real *input,
                    size_t samples, bool training, const nn_real **output, struct gw_error *error);
 
@@ -93,7 +94,7 @@ typedef void nn_on_gradient(void *user, size_t tensor);
 /* nn_net_backward adds the gradients of the last forward pass, which was one of training, to
  * gradients[tensor][count], from the gradient of its output, output_gradient[samples][outputs]
  * (NULL: that of the last nn_net_entropy).
- * on_gradient may be NULL. Errors are those of nn_sum_over_ranks. */
+ * on_gradient may be NULL. Errors are those of gw_sync_batch_norm_backward. */
 int nn_net_backward(struct nn_net *net, const nn_real *parameters, const nn_real *output_gradient,
                     nn_real *const *gradients, nn_on_gradient *on_gradient, void *user,
                     struct gw_error *error);

@@ -11,8 +11,4 @@ typedef float nn_real;
 #define NN_EXP expf
 #endif
 
-/* Of batch normalisation. */
-#define NN_NORM_EPSILON 1e-5
-#define NN_NORM_MOMENTUM 0.1
-
 #endif

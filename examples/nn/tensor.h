@@ -26,7 +26,4 @@ struct nn_tensor {
     bool no_decay; /* a bias, or the scale of a normalisation: no weight decay */
 };
 
-/* Adds up sums[count] over all ranks, in place. Returns 0 or a negative code. */
-typedef int nn_sum_over_ranks(void *user, double *sums, size_t count, struct gw_error *error);
-
 #endif

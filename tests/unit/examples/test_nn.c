@@ -218,14 +218,6 @@ struct run {
     double losses[STEPS];
 };
 
-static int sum_over_ranks(void *user, double *sums, size_t count, struct gw_error *error)
-{
-    return gw_comm_all_reduce(
-        user,
-        GW_COMM_ARGS(.recv = sums, .count = count, .dtype = GW_DTYPE_F64, .reduce = GW_REDUCE_SUM),
-        error);
-}
-
 struct pass {
     struct gw_ddp *ddp;
     int rc;
@@ -264,7 +256,7 @@ static int train_step(struct world_rank *self, struct nn_net *net, struct gw_ddp
                       nn_real *const *gradients, nn_real *parameters, int step)
 {
     struct run *run = self->context;
-    const int samples = BATCH / self->ranks;
+    const int samples = BATCH / self->ranks + (self->rank < BATCH % self->ranks);
     nn_real images[BATCH * 64], slope[BATCH * CLASSES];
     uint8_t labels[BATCH];
     const nn_real *output;
@@ -276,18 +268,26 @@ static int train_step(struct world_rank *self, struct nn_net *net, struct gw_ddp
     gw_ddp_zero(ddp);
     RANK_CHECK_RC(nn_net_forward(net, parameters, images, (size_t)samples, true, &output, &error),
                   0);
-    double loss = nn_cross_entropy(output, labels, (size_t)samples, CLASSES, slope, &right);
+    /* The part of these samples in the batch; a mean over the ranks follows. */
+    const double share = (double)samples * self->ranks / BATCH;
+    double loss = share * nn_cross_entropy(output, labels, (size_t)samples, CLASSES, slope, &right);
+    for (int i = 0; i < samples * CLASSES; i++)
+        slope[i] *= share;
     RANK_CHECK_RC(gw_ddp_begin(ddp, true, &error), 0);
     RANK_CHECK_RC(
         nn_net_backward(net, parameters, slope, gradients, pass_on_gradient, &pass, &error), 0);
     RANK_CHECK_RC(pass.rc, 0);
     RANK_CHECK_RC(gw_ddp_finish(ddp, &error), 0);
-    RANK_CHECK_RC(sum_over_ranks(self->comm, &loss, 1, &error), 0);
+    RANK_CHECK_RC(gw_comm_all_reduce(self->comm,
+                                     GW_COMM_ARGS(.recv = &loss, .count = 1, .dtype = GW_DTYPE_F64,
+                                                  .reduce = GW_REDUCE_AVG),
+                                     &error),
+                  0);
     for (size_t t = 0; t < nn_net_tensors(net); t++)
         for (size_t i = 0; i < nn_net_tensor(net, t)->count; i++)
             parameters[nn_net_tensor(net, t)->offset + i] -= 0.1 * gradients[t][i];
     if (self->rank == 0)
-        run->losses[step] = loss / self->ranks;
+        run->losses[step] = loss;
     return 0;
 }
 
@@ -299,11 +299,10 @@ static int train_rank(struct world_rank *self)
     nn_real *gradients[TENSORS_MAX], *parameters = calloc(WEIGHTS_MAX, sizeof *parameters);
     struct gw_ddp *ddp;
     struct gw_error error;
+    nn_net_synchronise(net, run->alone ? NULL : self->comm);
     RANK_CHECK_RC(nn_net_prepare(net, BATCH, &error), 0);
     RANK_CHECK(nn_net_parameters(net) <= WEIGHTS_MAX && parameters);
     nn_net_randomise(net, 1, parameters);
-    if (!run->alone)
-        nn_net_synchronise(net, sum_over_ranks, self->ranks, self->comm);
     for (size_t t = 0; t < nn_net_tensors(net); t++) {
         const struct nn_tensor *tensor = nn_net_tensor(net, t);
         params[t] = (struct gw_ddp_param){.name = tensor->name,
@@ -357,17 +356,19 @@ static double difference(const struct run *a, const struct run *b)
 static void training_on_several_ranks_matches_one_rank_with_the_whole_batch(void **state)
 {
     struct run *one = train(1, false), *two = train(2, false), *four = train(4, false);
-    struct run *alone = train(2, true);
-    print_message("loss %.3f to %.3f; two ranks differ by %.1e, four by %.1e, two without "
-                  "synchronisation by %.1e\n",
+    struct run *uneven = train(3, false), *alone = train(2, true);
+    print_message("loss %.3f to %.3f; two ranks differ by %.1e, three by %.1e, four by %.1e, two "
+                  "without synchronisation by %.1e\n",
                   one->losses[0], one->losses[STEPS - 1], difference(one, two),
-                  difference(one, four), difference(one, alone));
+                  difference(one, uneven), difference(one, four), difference(one, alone));
     assert_true(one->losses[STEPS - 1] < 0.2 * one->losses[0]);
     assert_true(difference(one, two) <= 1e-9 && difference(one, four) <= 1e-9);
+    assert_true(difference(one, uneven) <= 1e-9);
     assert_true(difference(one, alone) > 1e-3);
     munmap(one, sizeof *one);
     munmap(two, sizeof *two);
     munmap(four, sizeof *four);
+    munmap(uneven, sizeof *uneven);
     munmap(alone, sizeof *alone);
 }
 
