@@ -136,6 +136,7 @@ enum gw_gang_verb {
     GW_ASK_PAUSE_NOW = 3, /* the same, but functions are also ended gracefully */
     GW_ASK_RESUME = 4,    /* the job may start again */
     GW_ASK_REMOVE = 6,    /* forget the job, which has ended, and remove its output */
+    GW_ASK_PREEMPT = 7,   /* only by the scheduler itself, and only for gangs: as PAUSE */
     GW_ASK_STOP = 5, /* functions return at a step, commands get their signal; the result is used */
 };
 

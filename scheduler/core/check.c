@@ -431,6 +431,7 @@ void gw_sched_check(const struct gw_sched *sched)
     gw_sched_ageing_check(sched);
     gw_sched_reservation_check(sched);
     gw_account_check(sched);
+    gw_sched_preemption_check(sched);
     gw_sched_event_log_check(sched);
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended.count + sched->retained.count);

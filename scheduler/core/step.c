@@ -17,6 +17,7 @@
 #include "scheduler/core/lifecycle/hang.h"
 #include "scheduler/core/lifecycle/job.h"
 #include "scheduler/core/lifecycle/memory_report.h"
+#include "scheduler/core/lifecycle/preemption.h"
 #include "scheduler/core/lifecycle/retry.h"
 #include "scheduler/core/lifecycle/worker_report.h"
 #include "scheduler/core/membership/adopt.h"
@@ -48,11 +49,9 @@
 #include "scheduler/core/view/query.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum {
-    CHECK_TASKS_MAX = 4096
-}; /* with more tasks than this, the invariants are checked only every few steps */
+/* With more tasks than this, the invariants are checked only every few steps. */
+enum { CHECK_TASKS_MAX = 4096 };
 
 struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
 {
@@ -640,7 +639,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
             gw_sched_settle(sched);
         while (gw_sched_adopt_settle(sched));
         gw_sched_placement(sched);
-    } while (gw_sched_ranges_feed(sched));
+    } while (gw_sched_ranges_feed(sched) || gw_sched_preemption_settle(sched));
     gw_sched_actors_place(sched);
     gw_sched_work_stealing(sched);
     gw_sched_workers_leave_settle(sched);
@@ -679,6 +678,7 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         gw_sched_partings_deadline_ns(sched),
         gw_sched_ageing_deadline_ns(sched),
         gw_sched_policy_deadline_ns(sched),
+        gw_sched_preemption_deadline_ns(sched),
         gw_sched_gang_size_deadline_ns(sched),
         gw_sched_hold_deadline_ns(sched),
         gw_sched_gpu_twins_deadline_ns(sched),

@@ -81,11 +81,13 @@ static int read_rest(struct gw_config_file *file, struct gw_cluster_policy *poli
         {"default-account", 0, GW_OPTION_TEXT, &policy->default_account, NULL, NULL},
         {"default-queue", 0, GW_OPTION_TEXT, &policy->default_queue, NULL, NULL},
         {"half-life", 0, GW_OPTION_DURATION, &policy->usage_halves_ns, NULL, NULL},
+        {"preempt-after", 0, GW_OPTION_DURATION, &policy->preempt_after_ns, NULL, NULL},
         {"gpu-weight", 0, GW_OPTION_WEIGHT, &policy->gpu_weight, NULL, NULL},
         {"slot-weight", 0, GW_OPTION_WEIGHT, &policy->slot_weight, NULL, NULL},
         {"memory-gib-weight", 0, GW_OPTION_WEIGHT, &policy->memory_gib_weight, NULL, NULL},
         {0},
     };
+    policy->preempt_after_ns = GW_PREEMPT_AFTER_NS;
     return gw_config_file_apply(file, &(struct gw_config_group){.name = "policy", .rows = rows},
                                 error);
 }

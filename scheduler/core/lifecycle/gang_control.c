@@ -55,6 +55,7 @@ static void tell_gang(struct gw_sched *sched, struct gw_gang_attempt *gang,
         end_gently(sched, gang, text, false);
         break;
     case GW_ASK_PAUSE:
+    case GW_ASK_PREEMPT:
         if (steps)
             gw_sched_outbox_control(sched, gang, GW_CONTROL_PAUSE);
         else
@@ -91,7 +92,8 @@ void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt 
     const bool known = asked.attempt == gang->id;
     if (gang->job->tasks.state[gang->index] != GW_TASK_PLACED)
         return;
-    if (known && (asked.verb == GW_ASK_STOP || asked.verb == GW_ASK_RESTART)) {
+    if (known && (asked.verb == GW_ASK_STOP || asked.verb == GW_ASK_RESTART ||
+                  asked.verb == GW_ASK_PREEMPT)) {
         tell_gang(sched, gang, &asked);
         return;
     }
@@ -103,6 +105,17 @@ void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt 
         asked.verb = GW_ASK_RESUME;
     if (known || gang->job->paused)
         tell_gang(sched, gang, &asked);
+}
+
+void gw_sched_gang_control_preempt(struct gw_sched *sched, struct gw_gang_attempt *gang,
+                                   const char *by)
+{
+    ask_gang(sched, gang, GW_ASK_PREEMPT, by);
+}
+
+void gw_sched_gang_control_spare(struct gw_sched *sched, struct gw_gang_attempt *gang)
+{
+    ask_gang(sched, gang, GW_ASK_RESUME, "");
 }
 
 /* Ends a gang that has not started yet. This does not count against the retry budget. The gang

@@ -29,4 +29,12 @@ int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job,
 int gw_sched_gang_control_pause_over(struct gw_sched *sched, struct gw_job *job,
                                      const struct gw_remote *remote, struct gw_error *error);
 
+/* gw_sched_gang_control_preempt tells a running gang to save and to end, because other work needs
+ * its room. by: for whom, for people. Functions return at a step, commands get their grace period.
+ * The end counts against no budget, and the gang starts again. gw_sched_gang_control_spare tells
+ * functions that have not returned yet to go on. */
+void gw_sched_gang_control_preempt(struct gw_sched *sched, struct gw_gang_attempt *gang,
+                                   const char *by);
+void gw_sched_gang_control_spare(struct gw_sched *sched, struct gw_gang_attempt *gang);
+
 #endif

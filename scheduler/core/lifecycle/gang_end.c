@@ -172,9 +172,11 @@ void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_attempt *gang
         release_results(sched, gang);
         judge(sched, gang);
     } else if (gang->paused && !gang->stopped) {
+        char text[GW_ERROR_TEXT_MAX] = "the gang was told to pause";
         struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
-                             .text = gang->growing ? "there is room for more ranks of the gang"
-                                                   : "the gang was told to pause"};
+                             .text =
+                                 gang->growing ? "there is room for more ranks of the gang" : text};
+        (void)gw_sched_preemption_text(sched, job, row, text, sizeof text);
         release_results(sched, gang);
         gw_sched_task_end(sched,
                           &(struct gw_task_end_cause){job, row, gang->id, "", &end, false, false});

@@ -118,14 +118,26 @@ void gw_sched_worker_report_ended(struct gw_sched *sched, uint32_t slot, const s
                                                          where, end, false, false});
 }
 
-/* An attempt that was ended at the deadline of its drained worker is lost with a worker that left
- * as planned. Writes why into `text`. */
-static void end_with_drain(const struct gw_sched *sched, const struct gw_attempt *attempt,
-                           struct gw_end *end, char text[static GW_ERROR_TEXT_MAX])
+/* An attempt that was preempted continues later, and this end does not count. An attempt that was
+ * ended at the deadline of its drained worker is lost with a worker that left as planned. Writes
+ * why into `text`. */
+static void end_early(const struct gw_sched *sched, const struct gw_attempt *attempt,
+                      struct gw_end *end, char text[static GW_ERROR_TEXT_MAX])
 {
     const struct gw_worker_drain *drain =
         gw_sched_worker_drain_find(sched, attempt->worker->remote->name);
-    if (!attempt->drain_ends || end->outcome != GW_OUTCOME_KILLED || !end->executing)
+    if (end->outcome != GW_OUTCOME_KILLED || !end->executing || attempt->gang)
+        return;
+    if (attempt->preempted) {
+        (void)snprintf(text, GW_ERROR_TEXT_MAX, "it was preempted");
+        (void)gw_sched_preemption_text(sched, attempt->job, attempt->index, text,
+                                       GW_ERROR_TEXT_MAX);
+        end->outcome = GW_OUTCOME_PREEMPTED;
+        end->executing = false;
+        end->text = text;
+        return;
+    }
+    if (!attempt->drain_ends)
         return;
     (void)snprintf(text, GW_ERROR_TEXT_MAX, "drained");
     if (drain)
@@ -173,7 +185,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         !gw_sched_ranks_quarantine_files_begin(sched, worker, shape))
         end.outcome = GW_OUTCOME_CANNOT_START;
     char text[GW_ERROR_TEXT_MAX];
-    end_with_drain(sched, attempt, &end, text);
+    end_early(sched, attempt, &end, text);
     if (gw_sched_gpu_text_ran_out(attempt, &end)) {
         uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;
         bytes = attempt->gpu_fraction ? bytes / GW_GPU_WHOLE * attempt->gpu_fraction : bytes;

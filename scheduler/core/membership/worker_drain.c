@@ -107,7 +107,8 @@ static void end_attempts(struct gw_sched *sched, struct gw_worker *worker, const
         const uint64_t grace_ns = given_ns ? given_ns : GW_GRACE_NS;
         struct gw_end end = {
             .outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .dismissed = true, .text = text};
-        if (attempt->state == GW_ATTEMPT_KILLED || attempt->drain_ends || job->calls_of)
+        if (attempt->state == GW_ATTEMPT_KILLED || attempt->drain_ends || job->calls_of ||
+            (attempt->preempted && !attempt->gang))
             continue;
         if (attempt->gang) {
             end_gang(sched, attempt->gang, &end, grace_ns);

@@ -235,28 +235,24 @@ static struct gw_payer *payer_for(struct gw_sched *sched, struct gw_account *acc
     return payer;
 }
 
-static struct gw_account_holder *first_holder(const struct gw_job *job)
+struct gw_account_holder *gw_account_holder_first(const struct gw_job *job)
 {
     return job->submit_queue ? &job->submit_queue->holder : &job->payer->account->holder;
 }
 
-static struct gw_account_holder *next_holder(const struct gw_job *job,
-                                             const struct gw_account_holder *holder)
+struct gw_account_holder *gw_account_holder_next(const struct gw_job *job,
+                                                 const struct gw_account_holder *holder)
 {
     if (job->submit_queue && holder == &job->submit_queue->holder)
         return &job->payer->account->holder;
     return holder->above;
 }
 
-#define EACH_HOLDER(job, holder)                                                                   \
-    for (struct gw_account_holder *holder = first_holder(job); holder;                             \
-         holder = next_holder((job), (holder)))
-
 bool gw_account_holds(const struct gw_job *job, const struct gw_account_holder *holder)
 {
     if (!job->payer)
         return false;
-    EACH_HOLDER(job, of)
+    GW_EACH_ACCOUNT_HOLDER(job, of)
     if (of == holder)
         return true;
     return false;
@@ -298,7 +294,7 @@ void gw_account_rejoin(struct gw_job *job)
     if (!job->payer || job->queued)
         return;
     job->queued = true;
-    EACH_HOLDER(job, holder)
+    GW_EACH_ACCOUNT_HOLDER(job, holder)
     holder->use.queued_jobs++;
 }
 
@@ -307,22 +303,21 @@ void gw_account_leave(struct gw_job *job)
     if (!job->queued)
         return;
     job->queued = false;
-    EACH_HOLDER(job, holder)
+    GW_EACH_ACCOUNT_HOLDER(job, holder)
     holder->use.queued_jobs--;
 }
 
 /* -- Attempts --------------------------------------------------------------------------------- */
 
-static uint64_t gpu_thousandths_of(const struct gw_attempt *attempt)
+uint64_t gw_account_gpu_thousandths(const struct gw_attempt *attempt)
 {
     return attempt->gpu_fraction ? attempt->gpu_fraction : (uint64_t)attempt->gpus * 1000;
 }
 
-/* Returns what a second of an attempt costs. */
-static double weight_of(const struct gw_accounts *accounts, const struct gw_attempt *attempt)
+double gw_account_weight(const struct gw_accounts *accounts, const struct gw_attempt *attempt)
 {
     const struct gw_resource_class *shape = attempt->lane->shape;
-    return accounts->gpu_weight * (double)gpu_thousandths_of(attempt) / 1000 +
+    return accounts->gpu_weight * (double)gw_account_gpu_thousandths(attempt) / 1000 +
            accounts->slot_weight * shape->slots +
            accounts->memory_gib_weight * (double)(shape->memory_bytes >> 20) / MIB_PER_GIB;
 }
@@ -330,7 +325,7 @@ static double weight_of(const struct gw_accounts *accounts, const struct gw_atte
 static void hold(const struct gw_attempt *attempt, struct gw_account_holder *holder)
 {
     holder->use.slots += attempt->lane->shape->slots;
-    holder->use.gpu_thousandths += gpu_thousandths_of(attempt);
+    holder->use.gpu_thousandths += gw_account_gpu_thousandths(attempt);
     holder->use.running_jobs += attempt->job->billed == 0;
 }
 
@@ -346,8 +341,8 @@ void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
     if (!attempt->billed)
         return;
     bring_forward(sched, job->payer);
-    job->payer->rate += weight_of(sched->accounts, attempt);
-    EACH_HOLDER(job, holder)
+    job->payer->rate += gw_account_weight(sched->accounts, attempt);
+    GW_EACH_ACCOUNT_HOLDER(job, holder)
     hold(attempt, holder);
     job->billed++;
     note_use(sched->accounts, job);
@@ -356,7 +351,7 @@ void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
 void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64_t run_ns)
 {
     struct gw_job *job = attempt->job;
-    const double weight = weight_of(sched->accounts, attempt);
+    const double weight = gw_account_weight(sched->accounts, attempt);
     if (!attempt->billed) {
         const uint64_t ns = attempt->started_ns && sched->now_ns - attempt->started_ns > run_ns
                                 ? sched->now_ns - attempt->started_ns
@@ -371,63 +366,21 @@ void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64
     bring_forward(sched, job->payer);
     job->payer->rate -= weight;
     job->billed--;
-    EACH_HOLDER(job, holder)
+    GW_EACH_ACCOUNT_HOLDER(job, holder)
     {
         holder->use.slots -= attempt->lane->shape->slots;
-        holder->use.gpu_thousandths -= gpu_thousandths_of(attempt);
+        holder->use.gpu_thousandths -= gw_account_gpu_thousandths(attempt);
         holder->use.running_jobs -= job->billed == 0;
     }
     note_use(sched->accounts, job);
 }
 
-/* -- Quotas ----------------------------------------------------------------------------------- */
+/* -- The order -------------------------------------------------------------------------------- */
 
 bool gw_account_limited(const struct gw_job *job)
 {
     return job->payer && (job->payer->account->holder.limited ||
                           (job->submit_queue && job->submit_queue->holder.limited));
-}
-
-static enum gw_quota quota_of(const struct gw_job *job, const struct gw_account_holder *holder,
-                              const struct gw_account_use *need)
-{
-    const struct gw_account_limits *limits = holder->limits;
-    const struct gw_account_use *use = &holder->use;
-    if (!limits)
-        return GW_QUOTA_WITHIN;
-    if (limits->running_jobs && job->billed == 0 &&
-        use->running_jobs >= (uint64_t)limits->running_jobs)
-        return GW_QUOTA_EXCEEDED;
-    const bool over =
-        (limits->slots && need->slots && use->slots + need->slots > (uint64_t)limits->slots) ||
-        (limits->gpus && need->gpu_thousandths &&
-         use->gpu_thousandths + need->gpu_thousandths > (uint64_t)limits->gpus * 1000);
-    return !over ? GW_QUOTA_WITHIN : holder->strict ? GW_QUOTA_EXCEEDED : GW_QUOTA_BORROWS;
-}
-
-/* A job of a running task has what its parent yielded: if it waited for a quota, both would wait
- * forever. */
-enum gw_quota gw_account_quota(const struct gw_queue *queue, const struct gw_account_holder **by)
-{
-    const struct gw_job *job = queue->job;
-    const struct gw_resource_class *shape = queue->shape;
-    enum gw_quota quota = GW_QUOTA_WITHIN;
-    if (!gw_account_limited(job) || job->depth > 0)
-        return quota;
-    const uint64_t ranks = shape->ranks ? shape->ranks : 1;
-    const uint64_t gpus = shape->gpu_if_any ? shape->any_gpus : shape->gpus;
-    const struct gw_account_use need = {
-        .slots = ranks * shape->slots,
-        .gpu_thousandths =
-            ranks * (shape->gpu_fraction && gpus ? shape->gpu_fraction : gpus * 1000)};
-    EACH_HOLDER(job, holder)
-    {
-        const enum gw_quota of = quota_of(job, holder, &need);
-        if (of > quota && by)
-            *by = holder;
-        quota = of > quota ? of : quota;
-    }
-    return quota;
 }
 
 void gw_account_rank(struct gw_payer *payer, uint32_t rank)
@@ -560,6 +513,7 @@ static void free_accounts(struct gw_accounts *accounts)
         gw_array_deinit(&accounts->items[i].children);
         gw_array_deinit(&accounts->items[i].payers);
     }
+    gw_array_deinit(&accounts->preemption.victims);
     gw_array_deinit(&accounts->payers);
     gw_strmap_deinit(&accounts->names);
     gw_strmap_deinit(&accounts->users);
@@ -595,6 +549,10 @@ void gw_accounts_set(struct gw_sched *sched, const struct gw_cluster_policy *pol
         sched->accounts->stale = true;
         sched->accounts->uses_changed = true;
         transfer_usage(sched, before);
+        if (before) {
+            sched->accounts->preemption = before->preemption;
+            before->preemption = (struct gw_preemption){0};
+        }
     }
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         gw_account_pay(sched, job);
@@ -630,7 +588,7 @@ static void check_holder(const struct gw_sched *sched, const struct gw_account_h
     for (const struct gw_job *job = sched->first_job; job; job = job->next) {
         if (!job->payer)
             continue;
-        EACH_HOLDER(job, of)
+        GW_EACH_ACCOUNT_HOLDER(job, of)
         if (of == holder) {
             use.queued_jobs += job->queued;
             use.running_jobs += job->billed > 0;
@@ -640,10 +598,10 @@ static void check_holder(const struct gw_sched *sched, const struct gw_account_h
         const struct gw_attempt *attempt = &sched->attempts.items[i];
         if (attempt->state == GW_ATTEMPT_FREE || !attempt->billed)
             continue;
-        EACH_HOLDER(attempt->job, of)
+        GW_EACH_ACCOUNT_HOLDER(attempt->job, of)
         if (of == holder) {
             use.slots += attempt->lane->shape->slots;
-            use.gpu_thousandths += gpu_thousandths_of(attempt);
+            use.gpu_thousandths += gw_account_gpu_thousandths(attempt);
         }
     }
     assert(memcmp(&use, &holder->use, sizeof use) == 0);
@@ -664,7 +622,7 @@ void gw_account_check(const struct gw_sched *sched)
             const struct gw_attempt *attempt = &sched->attempts.items[k];
             if (attempt->state != GW_ATTEMPT_FREE && attempt->billed &&
                 attempt->job->payer == accounts->payers.items[i])
-                rate += weight_of(accounts, attempt);
+                rate += gw_account_weight(accounts, attempt);
         }
         assert(fabs(rate - accounts->payers.items[i]->rate) <= 1e-6 * (1 + rate));
     }

@@ -12,6 +12,7 @@
 #define GW_SCHEDULER_CORE_ACCOUNT_H
 
 #include "scheduler/core/model/account_config.h"
+#include "scheduler/core/model/preemption.h"
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/model/user.h"
 
@@ -28,6 +29,18 @@ enum gw_quota {
 struct gw_account_use {
     uint64_t gpu_thousandths, slots;
     uint32_t running_jobs, queued_jobs;
+};
+
+/* A part of the running work: its job, and the resources that it holds. */
+struct gw_account_part {
+    const struct gw_job *job;
+    struct gw_account_use use;
+};
+
+/* Parts that may end. */
+struct gw_account_parts {
+    const struct gw_account_part *items;
+    uint32_t count;
 };
 
 /* What limits jobs: an account, or a queue of the policy. */
@@ -75,6 +88,7 @@ struct gw_accounts {
     bool stale;                     /* the order must be computed again before the next placement */
     bool uses_changed;              /* resources that count for a quota were taken or given back */
     uint64_t ranked_ns, written_ns; /* time of the last ranking; of the last durable usage */
+    struct gw_preemption preemption;
 };
 
 /* gw_accounts_set makes the core follow a checked policy, which is copied; NULL: no policy. All
@@ -95,6 +109,15 @@ struct gw_submit_queue *gw_account_queue(const struct gw_accounts *accounts, con
  * is the uid as text, written to `text`. */
 const char *gw_account_user(const struct gw_sched *sched, uint32_t uid,
                             char text[GW_USER_NAME_MAX]);
+
+/* GW_EACH_ACCOUNT_HOLDER loops over what limits a job that has a payer: its queue, its account, and
+ * the accounts above. gw_account_holder_first and gw_account_holder_next serve this loop. */
+struct gw_account_holder *gw_account_holder_first(const struct gw_job *job);
+struct gw_account_holder *gw_account_holder_next(const struct gw_job *job,
+                                                 const struct gw_account_holder *holder);
+#define GW_EACH_ACCOUNT_HOLDER(job, holder)                                                        \
+    for (struct gw_account_holder *holder = gw_account_holder_first(job); holder;                  \
+         holder = gw_account_holder_next((job), (holder)))
 
 /* gw_account_holds returns true if a job counts for an account or a queue. */
 bool gw_account_holds(const struct gw_job *job, const struct gw_account_holder *holder);
@@ -128,6 +151,21 @@ bool gw_account_limited(const struct gw_job *job);
 /* gw_account_quota returns whether the first task of a ready queue is within its quotas. *by is the
  * first account or queue whose quota it would exceed, or NULL; `by` may be NULL. */
 enum gw_quota gw_account_quota(const struct gw_queue *queue, const struct gw_account_holder **by);
+
+/* gw_account_quota_without returns gw_account_quota as if these parts had ended. */
+enum gw_quota gw_account_quota_without(const struct gw_queue *queue, struct gw_account_parts ended,
+                                       const struct gw_account_holder **by);
+
+/* gw_account_quota_borrows returns true if a part uses resources beyond the quota of an account or
+ * queue that does not also pay for the job `other`, as if the parts `ended` had ended. Both jobs
+ * have payers. */
+bool gw_account_quota_borrows(const struct gw_account_part *part, const struct gw_job *other,
+                              struct gw_account_parts ended);
+
+/* gw_account_weight returns what a second of an attempt costs. gw_account_gpu_thousandths returns
+ * the thousandths of GPUs that an attempt has. */
+double gw_account_weight(const struct gw_accounts *accounts, const struct gw_attempt *attempt);
+uint64_t gw_account_gpu_thousandths(const struct gw_attempt *attempt);
 
 /* gw_account_rank, gw_account_ranked and gw_account_quotas_reviewed record the result of a new
  * order: the rank of a payer; that all have their ranks; that all ready queues have their quota. */

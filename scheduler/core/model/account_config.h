@@ -19,6 +19,7 @@ enum {
     GW_QUEUE_PRIORITY_MAX = 1000, /* the least is the negative of it */
 };
 #define GW_USAGE_HALVES_NS (7 * 24 * 3600 * UINT64_C(1000000000)) /* default */
+#define GW_PREEMPT_AFTER_NS (600 * UINT64_C(1000000000))          /* of a configuration file */
 
 /* Limits of an account or a queue. 0: no limit; below 0: refused. The limits of an account apply to
  * the account and all accounts below it together. */
@@ -65,6 +66,7 @@ struct gw_cluster_policy {
     const char *default_queue;   /* of jobs that name no queue; NULL or "": they are in no queue */
     uint64_t usage_halves_ns;    /* half-life: usage of this age counts half; 0:
 GW_USAGE_HALVES_NS */
+    uint64_t preempt_after_ns;   /* an attempt runs at least this long before it is preempted */
     /* What a second of use costs: of a GPU, of a slot, and of a GiB of requested memory. If all are
      * 0: 1, 1/16 and 0. */
     double gpu_weight, slot_weight, memory_gib_weight;

@@ -62,8 +62,10 @@ enum {
 #define GW_GRACE_NS (10 * GW_NS_PER_S)
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
 #define GW_SHUTDOWN_NS (12 * GW_NS_PER_S)
-#define GW_AGEING_NS (600 * GW_NS_PER_S)       /* after this, a waiting gang rises in the order */
-#define GW_POLICY_RANK_NS (100 * GW_NS_PER_MS) /* between two rankings of the users */
+#define GW_AGEING_NS (600 * GW_NS_PER_S)        /* after this, a waiting gang rises in the order */
+#define GW_POLICY_RANK_NS (100 * GW_NS_PER_MS)  /* between two rankings of the users */
+#define GW_PREEMPT_LOOK_NS GW_NS_PER_S          /* between two looks for work to preempt */
+#define GW_PREEMPT_FAILED_NS (60 * GW_NS_PER_S) /* after work was preempted in vain */
 #define GW_QUARANTINE_NS GW_NS_PER_S
 #define GW_QUARANTINE_NS_MAX (120 * GW_NS_PER_S)
 #define GW_PARTING_NS (60 * GW_NS_PER_S)

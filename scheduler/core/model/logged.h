@@ -55,6 +55,7 @@ enum gw_placed_why {
     X(OPENED, "opened")                   /* the jobs before its job have ended */                 \
     X(PAUSED, "paused")                   /* the job; detail: 0: not any more, text: by whom */    \
     X(STOPPED, "stopped")                 /* early; text: by whom */                               \
+    X(PREEMPTED, "preempted")             /* text: by whom, detail: it goes on after all */        \
     X(GROWS, "room again")                /* count: ranks, number: possible ranks */               \
     X(CHECKPOINT_LOST, "checkpoint lost") /* number: step, count: or none, detail:                 \
                                              gw_event_log_lost, text: at whom */                   \

@@ -18,16 +18,17 @@ struct gw_sched_options {
     uint64_t scattered_bytes_max; /* limit of scattered values; 0: no limit */
     /* Limit of scattered values with a descriptor; 0: no limit. */
     uint32_t scattered_descriptors_max;
-    uint32_t history_jobs; /* ended jobs in the history; 0: 10,000 */
-    bool keeps_workers;    /* connected workers are durable: their tasks outlive this term */
-    bool accounting;       /* ended jobs and queries about them are effects, see accounting.h */
-    bool is_private;       /* the cluster ends with one client, so there are no detached jobs */
-    uint64_t ageing_ns;    /* after this time a waiting gang rises in the order; 0: 10 min */
-    const char *state_dir; /* sent to peers; borrowed */
-    const char *address;   /* TLS address of the scheduler; NULL: none; borrowed */
-    const char *owner;     /* name of the user of clients that connect without a token, for the log;
-                              NULL: unknown; borrowed */
-    const char *cluster;   /* cluster id; NULL: ""; borrowed */
+    uint32_t history_jobs;    /* ended jobs in the history; 0: 10,000 */
+    bool keeps_workers;       /* connected workers are durable: their tasks outlive this term */
+    bool accounting;          /* ended jobs and queries about them are effects, see accounting.h */
+    bool is_private;          /* the cluster ends with one client, so there are no detached jobs */
+    uint64_t ageing_ns;       /* after this time a waiting gang rises in the order; 0: 10 min */
+    uint64_t preempt_look_ns; /* between two looks for work to preempt; 0: 1 s */
+    const char *state_dir;    /* sent to peers; borrowed */
+    const char *address;      /* TLS address of the scheduler; NULL: none; borrowed */
+    const char *owner;   /* name of the user of clients that connect without a token, for the log;
+                            NULL: unknown; borrowed */
+    const char *cluster; /* cluster id; NULL: ""; borrowed */
 };
 
 #endif

@@ -521,6 +521,7 @@ struct gw_attempt {
     bool stands : 1;               /* a call of an actor, or an actor that has started */
     bool pipelined : 1;            /* its task waits: its inputs do not count as fetched yet */
     bool drain_ends : 1;           /* is being ended because its worker is drained */
+    bool preempted : 1;            /* was told to end, see preemption.h */
     bool ends_next : 1;            /* adopted as ended: the report of its end will follow */
     bool billed : 1;               /* its payer is billed while it runs, see account.h */
     bool fetches : 1;              /* the worker fetches some inputs for this attempt */
@@ -662,6 +663,7 @@ struct gw_reservation {
     uint64_t workers_epoch, made_ns;
     uint64_t start_ns;  /* latest start according to time limits; UINT64_MAX: unknown */
     bool seen;          /* start_ns was computed in this step */
+    bool held;          /* of work for which other work is preempted: it is not displaced */
     uint64_t overtaken; /* size of the gangs that overtook since a gang with a reservation began */
 };
 

@@ -215,3 +215,25 @@ uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worke
     gw_array_deinit(&room.releases);
     return found;
 }
+
+uint32_t gw_sched_forecast_without(const struct gw_sched *sched, const struct gw_worker *worker,
+                                   const struct gw_resource_class *shape, const uint8_t *ended)
+{
+    struct room room = {.worker = worker, .shape = shape};
+    if (!worker || !gw_sched_worker_could(worker, shape) || !gw_sched_memory_lets(worker) ||
+        gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
+        return 0;
+    take_stock(&room, worker);
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (!ended[slot])
+            continue;
+        add_release(&room, attempt,
+                    (struct release){.lane = attempt->lane, .attempt = slot, .debits = 1});
+        give_back(sched, &room, &room.releases.items[room.given]);
+    }
+    const uint32_t ranks = ranks_in(&room, shape->ranks ? shape->ranks : 1);
+    gw_array_deinit(&room.releases);
+    return ranks;
+}

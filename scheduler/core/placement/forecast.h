@@ -20,4 +20,10 @@ uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worke
                            const struct gw_resource_class *shape, uint32_t most,
                            struct gw_opening *openings);
 
+/* gw_sched_forecast_without returns how many ranks of a shape (an ordinary task: 1 at most) a
+ * worker would have room for if these long attempts had ended. ended: by slot, not 0 for each of
+ * them. worker NULL: 0. */
+uint32_t gw_sched_forecast_without(const struct gw_sched *sched, const struct gw_worker *worker,
+                                   const struct gw_resource_class *shape, const uint8_t *ended);
+
 #endif

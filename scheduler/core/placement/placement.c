@@ -18,6 +18,7 @@
 #include "scheduler/core/placement/placement.h"
 
 #include "scheduler/core/model/model.h"
+#include "scheduler/core/placement/forecast.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/packing.h"
 #include "scheduler/core/placement/pipelining.h"
@@ -260,8 +261,9 @@ static bool place_nested(struct gw_sched *sched, struct gw_resource_class *shape
 /* Which workers a gang may use. */
 struct search {
     const struct gw_queue *queue;
-    bool passes; /* the reservation does not restrict this gang */
-    bool named;  /* only the workers that the gang prefers by name */
+    bool passes;          /* the reservation does not restrict this gang */
+    bool named;           /* only the workers that the gang prefers by name */
+    const uint8_t *ended; /* by slot: attempts that count as ended; NULL: none */
 };
 
 /* Selects workers from `packs` for the ranks of a gang, or for as many ranks as it may start with.
@@ -270,6 +272,11 @@ static uint32_t pack(const struct gw_sched *sched, struct search search, struct 
                      uint32_t count)
 {
     const struct gw_resource_class *shape = search.queue->shape;
+    if (search.ended) { /* all ranks, or the one task */
+        struct gw_resource_class whole = *shape;
+        whole.ranks = shape->ranks ? shape->ranks : 1;
+        return gw_sched_packing(&whole, packs, count);
+    }
     if (search.named || !shape->min_ranks)
         return gw_sched_packing(shape, packs, count);
     struct gw_resource_class now = gw_sched_gang_size_shape(
@@ -342,7 +349,9 @@ static uint32_t find_packs(struct gw_sched *sched, struct search search, struct 
         gw_sched_checkpoint_home(sched, search.queue->job, gw_bits_first(&search.queue->ready));
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        uint64_t ranks = gw_sched_gang_size_ranks_at(sched, worker, shape, false);
+        uint64_t ranks = search.ended
+                             ? gw_sched_forecast_without(sched, worker, shape, search.ended)
+                             : gw_sched_gang_size_ranks_at(sched, worker, shape, false);
         uint32_t most = ranks > 0 ? gw_sched_packing_most(shape, worker) : 0;
         if (ranks > 0 && worker->reserved_ranks && !search.passes) {
             uint64_t left =
@@ -350,12 +359,24 @@ static uint32_t find_packs(struct gw_sched *sched, struct search search, struct 
             ranks = left < ranks ? left : ranks;
         }
         if (ranks > 0 && (!search.named || gw_sched_need_names(shape->need, worker)))
-            packs[count++] =
-                (struct gw_pack){worker, ranks > UINT32_MAX ? UINT32_MAX : (uint32_t)ranks,
-                                 gpus && ranks >= most && gw_sched_gpu_near(worker, shape, most),
-                                 worker->id == home};
+            packs[count++] = (struct gw_pack){
+                worker, ranks > UINT32_MAX ? UINT32_MAX : (uint32_t)ranks,
+                gpus && ranks >= most && !search.ended && gw_sched_gpu_near(worker, shape, most),
+                worker->id == home};
     }
     return pack_apart(sched, search, packs, count);
+}
+
+uint32_t gw_sched_placement_room(struct gw_sched *sched, const struct gw_queue *queue,
+                                 const uint8_t *ended, struct gw_reserved_rank *reserved_ranks)
+{
+    struct gw_pack *packs =
+        gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *packs);
+    GW_MUST_PTR(packs);
+    const uint32_t count = find_packs(sched, (struct search){queue, true, false, ended}, packs);
+    for (uint32_t i = 0; i < count; i++)
+        reserved_ranks[i] = (struct gw_reserved_rank){packs[i].worker, packs[i].ranks, true};
+    return count;
 }
 
 static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
@@ -375,9 +396,9 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     GW_MUST_PTR(packs);
     uint32_t taken = 0;
     if (shape->need && shape->need->prefer)
-        taken = find_packs(sched, (struct search){queue, passes, true}, packs);
+        taken = find_packs(sched, (struct search){queue, passes, true, NULL}, packs);
     if (taken == 0)
-        taken = find_packs(sched, (struct search){queue, passes, false}, packs);
+        taken = find_packs(sched, (struct search){queue, passes, false, NULL}, packs);
     if (taken == 0)
         return false;
     struct gw_placed_rank *placed_ranks =
@@ -489,12 +510,28 @@ static void place_turn(struct gw_sched *sched, const struct turn *turn)
     }
 }
 
+/* Places the task for which other work was preempted, if its room is free: it may not be the first
+ * of its class. */
+static void place_held(struct gw_sched *sched)
+{
+    struct gw_queue *queue = sched->reservation.queue;
+    if (gw_sched_queue_over_quota(queue) || queue->heap_at == GW_NO_INDEX ||
+        gw_sched_range_full(queue->job))
+        return;
+    if (queue->shape->ranks)
+        (void)place_gang(sched, queue);
+    else
+        (void)place_task(sched, queue, &(struct placing){false});
+}
+
 void gw_sched_placement(struct gw_sched *sched)
 {
     gw_sched_policy_review(sched);
     gw_sched_reservation_review(sched);
     if (sched->workers_ready == 0 || sched->shutting_down)
         return;
+    if (sched->reservation.held && sched->freed)
+        place_held(sched);
     do {
         if (sched->freed)
             gw_sched_queues_unblock(sched);

@@ -33,10 +33,11 @@ static bool still_holds(struct gw_sched *sched)
     struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     if (!job || job->compacted || gw_sched_job_rests(job) ||
         job->tasks.state[reservation->index] != GW_TASK_READY ||
-        reservation->workers_epoch != sched->workers_epoch)
+        (reservation->workers_epoch != sched->workers_epoch && !reservation->held) ||
+        (reservation->held && !sched->accounts))
         return false;
     gw_sched_reservation_requeue(sched, gw_sched_task_ready_queue(sched, job, reservation->index));
-    if (gw_sched_queue_over_quota(reservation->queue))
+    if (gw_sched_queue_over_quota(reservation->queue) && !reservation->held)
         return false;
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
@@ -52,6 +53,8 @@ void gw_sched_reservation_review(struct gw_sched *sched)
     gw_sched_reservation_unsee(sched);
     if (sched->reservation.job && !still_holds(sched))
         gw_sched_reservation_clear(sched);
+    else if (sched->reservation.held)
+        gw_sched_reservation_set_held(sched); /* other workers may have come or gone */
 }
 
 /* Tasks that running tasks wait for come first, because the running tasks free no slots before. */
@@ -153,6 +156,18 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_resource_class *s
     return count;
 }
 
+/* Reserves these ranks for the first task of a queue, in place of the present reservation. */
+static void reserve(struct gw_sched *sched, struct gw_queue *queue,
+                    const struct gw_reserved_rank *reserved_ranks, uint32_t count)
+{
+    if (sched->reservation.job)
+        gw_sched_reservation_clear(sched);
+    gw_sched_worker_queue_reserve_for(sched, queue, reserved_ranks, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (gw_sched_worker_drains(reserved_ranks[i].worker))
+            gw_sched_work_stealing_recall_queued(sched, reserved_ranks[i].worker);
+}
+
 /* Makes the reservation for the first gang of a queue. If this gang would never have room for all
  * of its ranks, the present reservation stays. */
 static void make(struct gw_sched *sched, struct gw_queue *queue)
@@ -167,14 +182,15 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
         struct gw_resource_class smaller = gw_sched_gang_size_shape(shape, most);
         count = choose(sched, &smaller, queue->job->id, reserved_ranks);
     }
-    if (count == 0)
-        return;
-    if (sched->reservation.job)
-        gw_sched_reservation_clear(sched);
-    gw_sched_worker_queue_reserve_for(sched, queue, reserved_ranks, count);
-    for (uint32_t i = 0; i < count; i++)
-        if (gw_sched_worker_drains(reserved_ranks[i].worker))
-            gw_sched_work_stealing_recall_queued(sched, reserved_ranks[i].worker);
+    if (count)
+        reserve(sched, queue, reserved_ranks, count);
+}
+
+void gw_sched_reservation_hold(struct gw_sched *sched, struct gw_queue *queue,
+                               const struct gw_reserved_rank *reserved_ranks, uint32_t count)
+{
+    reserve(sched, queue, reserved_ranks, count);
+    gw_sched_reservation_set_held(sched);
 }
 
 /* Returns a worker with reserved ranks that has not enough free room for them, or NULL. With a rank
@@ -214,6 +230,8 @@ static void move(struct gw_sched *sched, struct gw_queue *queue)
 void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *queue, bool behind)
 {
     const struct gw_reservation *reservation = &sched->reservation;
+    if (reservation->held)
+        return;
     if (reservation->job && reservation->queue == queue) {
         move(sched, queue);
         return;
@@ -238,7 +256,7 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     const struct gw_resource_class *shape =
         job->specs.items[job->tasks.spec[reservation->index]].shape;
-    struct gw_opening *openings = malloc(shape->ranks * sizeof *openings);
+    struct gw_opening *openings = malloc((shape->ranks + 1) * sizeof *openings);
     uint32_t ranks = 0;
     GW_MUST_PTR(openings);
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
@@ -288,7 +306,8 @@ void gw_sched_reservation_check(const struct gw_sched *sched)
     assert(job && job->tasks.state[reservation->index] == GW_TASK_READY);
     const struct gw_resource_class *shape =
         job->specs.items[job->tasks.spec[reservation->index]].shape;
-    assert(shape->ranks > 0 && ranks <= shape->ranks && ranks >= gw_sched_gang_size_least(shape));
+    assert(shape->ranks > 0 || (reservation->held && ranks == 1));
+    assert(ranks <= (shape->ranks ? shape->ranks : 1) && ranks >= gw_sched_gang_size_least(shape));
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
         assert(reservation->reserved_ranks.items[i].worker->reserved_slots ==
                reservation->reserved_ranks.items[i].ranks * shape->slots);
@@ -298,7 +317,7 @@ void gw_sched_reservation_check(const struct gw_sched *sched)
 static bool comes_first(const struct gw_reservation *reservation, const struct gw_queue *queue)
 {
     return queue == reservation->queue || queue->job->depth > 0 ||
-           gw_sched_queue_before(queue, reservation->queue);
+           (!reservation->held && gw_sched_queue_before(queue, reservation->queue));
 }
 
 /* The slots or GPUs of so many ranks. */
@@ -333,6 +352,8 @@ bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *
         return false;
     if (comes_first(reservation, claim->queue))
         return true;
+    if (reservation->held)
+        return false; /* the room is soon free, and nothing may delay its use */
     const struct gw_msg_spec *spec = &claim->spec->message;
     const bool overtakes = may_overtake(reservation, claim->queue);
     if (!spec->time_limit_ns && !overtakes)

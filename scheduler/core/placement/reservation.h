@@ -1,5 +1,5 @@
-/* The reservation: room that is kept free for the first waiting gang. At most one gang has a
- * reservation. */
+/* The reservation: room that is kept free for the first waiting gang, or for the task or gang for
+ * which other work is preempted. There is at most one reservation. */
 #ifndef GW_SCHEDULER_CORE_PLACEMENT_RESERVATION_H
 #define GW_SCHEDULER_CORE_PLACEMENT_RESERVATION_H
 
@@ -20,6 +20,13 @@ void gw_sched_reservation_review(struct gw_sched *sched);
  * moves to room that became free. A task that comes before the gang with the reservation ends the
  * reservation. `behind` is true if an ordinary task that could run comes before this queue. */
 void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *queue, bool behind);
+
+/* gw_sched_reservation_hold reserves room for the first task of a queue, a gang or an ordinary task
+ * (one rank), for which other work is preempted. It displaces the present reservation, and nothing
+ * displaces it: only this task, and tasks that running tasks submitted, may use the room. It ends
+ * if the task starts or does not wait any more, or if the room is lost. */
+void gw_sched_reservation_hold(struct gw_sched *sched, struct gw_queue *queue,
+                               const struct gw_reserved_rank *reserved_ranks, uint32_t count);
 
 /* gw_sched_reservation_start returns the latest time at which the gang with the reservation starts,
  * unless its workers are lost. *attempt is the attempt for whose end the gang waits, or 0. If the

@@ -89,6 +89,7 @@ static const char *explain_placed(const struct gw_sched *sched, const struct gw_
     gw_sched_explain_wait_preferred(sched, job->specs.items[job->tasks.spec[row]].shape, text);
     if (gang)
         gw_sched_explain_wait_elastic(sched, job, row, text);
+    gw_sched_preemption_tell_victim(sched, job, row, text);
     if (gang && job->paused && gang->state == GW_GANG_RUNNING)
         gw_text_say(text, "; it will pause at its next step");
     if (!gang && job->paused) {

@@ -40,4 +40,12 @@ void gw_sched_explain_wait_preferred(const struct gw_sched *sched,
 void gw_sched_explain_wait_elastic(const struct gw_sched *sched, const struct gw_job *job,
                                    uint32_t row, struct gw_text *text);
 
+/* These functions explain preemptions, if there are any. gw_sched_preemption_tell_ready: by whom
+ * the last attempt of a ready task was preempted, and whom the task preempts; before other reasons.
+ * gw_sched_preemption_tell_victim: by whom a running task is preempted. */
+void gw_sched_preemption_tell_ready(const struct gw_sched *sched, const struct gw_job *job,
+                                    uint32_t row, struct gw_text *text);
+void gw_sched_preemption_tell_victim(const struct gw_sched *sched, const struct gw_job *job,
+                                     uint32_t row, struct gw_text *text);
+
 #endif

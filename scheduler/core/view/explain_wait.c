@@ -338,6 +338,7 @@ const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_
         gw_text_say(text, "%s", error.text);
         return "infeasible";
     }
+    gw_sched_preemption_tell_ready(sched, job, row, text);
     if (gw_account_rows_explain_quota(sched, job, row, text))
         return "quota";
     char need[320] = "";

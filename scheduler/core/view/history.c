@@ -137,6 +137,12 @@ static void tell_gang(const struct gw_logged *fact, struct gw_text *text)
     unsigned long long number = fact->number;
     if (fact->kind == GW_LOGGED_GANG_PLACED)
         gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
+    else if (fact->kind == GW_LOGGED_PREEMPTED)
+        gw_text_say(text,
+                    fact->detail ? "attempt %u goes on: %s does not need its room any more"
+                                 : "attempt %u is preempted by %s: it is told to save and to end, "
+                                   "and continues later",
+                    fact->try_number, fact->text);
     else if (fact->kind == GW_LOGGED_GROWS)
         gw_text_say(text, "there is room for %llu ranks: attempt %u, which has %u, was told to %s",
                     number, fact->try_number, fact->count,
@@ -231,6 +237,7 @@ static void tell_fact(const struct gw_sched *sched, const struct gw_logged *fact
     case GW_LOGGED_GANG_PLACED:
     case GW_LOGGED_GANG_STARTED:
     case GW_LOGGED_GROWS:
+    case GW_LOGGED_PREEMPTED:
         tell_gang(fact, &text);
         break;
     case GW_LOGGED_CHECKPOINT_LOST:

@@ -51,7 +51,9 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
     const struct gw_resource_class *shape =
         job->specs.items[job->tasks.spec[reservation->index]].shape;
     uint64_t free_ranks = 0;
-    gw_text_say(text, "; it is the first waiting gang, and slots are reserved for its ranks:");
+    gw_text_say(text, reservation->held ? "; slots are reserved for it:"
+                                        : "; it is the first waiting gang, and slots are reserved "
+                                          "for its ranks:");
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
         uint64_t now = gw_sched_gang_size_ranks_at(sched, reserved->worker, shape, false);
@@ -64,7 +66,7 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
     if (reservation->reserved_ranks.count > WORKERS_SAID)
         gw_text_say(text, " and at %zu more", reservation->reserved_ranks.count - WORKERS_SAID);
     gw_text_say(text, "; they are free for %llu of %u ranks now", (unsigned long long)free_ranks,
-                shape->ranks);
+                shape->ranks ? shape->ranks : 1);
     say_start(sched, "it", text);
 }
 
@@ -120,7 +122,10 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
     gw_text_say(&text, "; slots that become free are reserved for job %llu (",
                 (unsigned long long)holder->id);
     gw_explain_quote(&text, holder->name);
-    gw_text_say(&text, "), a waiting gang of %u ranks", all);
+    if (all)
+        gw_text_say(&text, "), a waiting gang of %u ranks", all);
+    else
+        gw_text_say(&text, "), for which other work is preempted");
     if (ranks < all)
         gw_text_say(&text, " (there is room for %u)", ranks);
     say_end(&spec->message, &text);

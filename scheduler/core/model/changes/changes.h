@@ -244,6 +244,10 @@ void gw_sched_reservation_requeue(struct gw_sched *sched, struct gw_queue *queue
 void gw_sched_reservation_see(struct gw_sched *sched, uint64_t start_ns);
 void gw_sched_reservation_unsee(struct gw_sched *sched);
 
+/* gw_sched_reservation_set_held records that other work is preempted for the reservation, and that
+ * the present set of workers suits it. */
+void gw_sched_reservation_set_held(struct gw_sched *sched);
+
 /* gw_sched_reservation_overtake adds the size of a gang that has started although another one has a
  * reservation and comes first. */
 void gw_sched_reservation_overtake(struct gw_sched *sched, uint64_t size);

@@ -41,6 +41,7 @@ void gw_sched_reservation_clear(struct gw_sched *sched)
     }
     gw_array_clear(&reservation->reserved_ranks);
     reservation->job = 0;
+    reservation->held = false;
     reservation->queue = NULL;
     reservation->shape = NULL;
     /* Other tasks may use the slots, or another gang may hold the next reservation. */
@@ -53,6 +54,12 @@ void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *jo
         return;
     gw_sched_reservation_clear(sched);
     sched->reservation.overtaken = 0;
+}
+
+void gw_sched_reservation_set_held(struct gw_sched *sched)
+{
+    sched->reservation.held = true;
+    sched->reservation.workers_epoch = sched->workers_epoch;
 }
 
 void gw_sched_reservation_overtake(struct gw_sched *sched, uint64_t size)

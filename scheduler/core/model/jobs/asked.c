@@ -25,9 +25,10 @@ void gw_sched_gang_asked_drop(struct gw_job *job, uint32_t row)
 void gw_sched_gang_asked_text(const struct gw_asked *asked, char text[GW_ASKED_BYTES])
 {
     (void)snprintf(text, GW_ASKED_BYTES, "%s %s%s",
-                   asked->verb == GW_ASK_RESTART ? "restarted"
-                   : asked->verb == GW_ASK_STOP  ? "told to stop with its results so far"
-                                                 : "paused",
+                   asked->verb == GW_ASK_RESTART   ? "restarted"
+                   : asked->verb == GW_ASK_PREEMPT ? "preempted"
+                   : asked->verb == GW_ASK_STOP    ? "told to stop with its results so far"
+                                                   : "paused",
                    *asked->by ? "by " : "with its job", asked->by);
 }
 

@@ -194,6 +194,7 @@ void gw_sched_apply_checkpoint_made(struct gw_sched *sched,
     record->attempt = record->home.attempt = fact->attempt;
     record->step = record->home.step = (int64_t)fact->step;
     record->saver = record->home;
+    record->saved_ns = sched->restoring ? 0 : sched->now_ns;
     if (!fact->attempt) { /* the gang restarts from the beginning, in a folder that no other worker
                              has */
         record->home = record->saver = record->copy = (struct gw_checkpoint_place){0};

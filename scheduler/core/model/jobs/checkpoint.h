@@ -39,6 +39,7 @@ struct gw_checkpoint_place {
 struct gw_checkpointed {
     uint64_t attempt;
     int64_t step;
+    uint64_t saved_ns; /* 0: in an earlier term */
     /* `home`: the worker where rank 0 runs or ran last. `saver`: the worker that saved the
      * checkpoint; it may be an earlier `home`. The attempt and the step of the checkpoint are
      * those of both records. */

@@ -1,0 +1,195 @@
+/* Preemption of running work.
+ *
+ * Invariants: while a preemption is in progress, an attempt that was told to end has not ended, and
+ * the reservation is held for the task that waits. The first step in which one of both is no longer
+ * so ends the preemption. */
+#include "scheduler/core/lifecycle/preemption.h"
+
+#include "scheduler/core/lifecycle/gang_control.h"
+#include "scheduler/core/lifecycle/gang_end.h"
+#include "scheduler/core/model/model.h"
+#include "scheduler/core/placement/reservation.h"
+#include "scheduler/core/placement/victims.h"
+#include "scheduler/core/send/outbox.h"
+
+#include <string.h>
+
+enum { QUEUES_MAX = 32 }; /* waiting tasks that one look considers, the first in the order */
+
+/* -- Who waits --------------------------------------------------------------------------------- */
+
+struct waiting {
+    struct gw_queue *items[QUEUES_MAX];
+    uint32_t count;
+};
+
+/* A reservation for work within its quotas stays, unless it is this work's, or comes later. */
+static bool may_displace(const struct gw_sched *sched, const struct gw_queue *queue)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    return !reservation->job || queue == reservation->queue ||
+           reservation->queue->quota != GW_QUOTA_WITHIN ||
+           gw_sched_queue_before(queue, reservation->queue);
+}
+
+static bool may_preempt(const struct gw_sched *sched, const struct gw_queue *queue)
+{
+    const struct gw_resource_class *shape = queue->shape;
+    return queue->ready.count && queue->job->payer && queue->job->depth == 0 && shape->slots &&
+           !shape->alone && !shape->calls && !gw_sched_range_full(queue->job) &&
+           may_displace(sched, queue);
+}
+
+/* Inserts a queue into the first ones in the order. */
+static void insert(struct waiting *waiting, struct gw_queue *queue)
+{
+    uint32_t at = waiting->count;
+    while (at > 0 && gw_sched_queue_before(queue, waiting->items[at - 1]))
+        at--;
+    if (at == QUEUES_MAX)
+        return;
+    waiting->count += waiting->count < QUEUES_MAX;
+    memmove(&waiting->items[at + 1], &waiting->items[at],
+            (waiting->count - at - 1) * sizeof waiting->items[0]);
+    waiting->items[at] = queue;
+}
+
+static void find_waiting(const struct gw_sched *sched, struct waiting *waiting)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        const struct gw_resource_class *shape = sched->shapes.items[i];
+        for (size_t k = 0; shape && k < shape->heap.count; k++)
+            if (may_preempt(sched, shape->heap.items[k]))
+                insert(waiting, shape->heap.items[k]);
+    }
+}
+
+/* -- Who ends ---------------------------------------------------------------------------------- */
+
+static void tell(struct gw_sched *sched, const struct gw_victim *victim, const char *by)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[victim->slot];
+    const struct gw_msg_spec *spec =
+        &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]].message;
+    const uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
+    const bool steps = victim->gang && spec->kind == GW_SPEC_FUNCTION;
+    gw_sched_preemption_add(
+        sched, victim->slot,
+        steps && grace_ns < UINT64_MAX - sched->now_ns ? sched->now_ns + grace_ns : UINT64_MAX);
+    if (victim->gang)
+        gw_sched_gang_control_preempt(sched, victim->gang, by);
+    else
+        gw_sched_outbox_kill(sched, attempt->worker,
+                             &(struct gw_kill_row){attempt->id, grace_ns, GW_KILL_PREEMPT});
+}
+
+static void begin(struct gw_sched *sched, struct gw_queue *queue, const struct gw_victims *victims)
+{
+    char by[GW_PREEMPTED_BY_BYTES];
+    (void)gw_sched_preemption_by(queue->job, by);
+    gw_sched_reservation_hold(sched, queue, victims->reserved_ranks, victims->reserved_count);
+    gw_sched_preemption_begin(sched, queue);
+    for (uint32_t i = 0; i < victims->count; i++)
+        tell(sched, &victims->items[i], by);
+}
+
+static void look(struct gw_sched *sched)
+{
+    struct waiting waiting = {0};
+    const uint64_t every_ns = sched->options.preempt_look_ns;
+    find_waiting(sched, &waiting);
+    gw_sched_preemption_looked(sched, sched->now_ns + (every_ns ? every_ns : GW_PREEMPT_LOOK_NS),
+                               waiting.count > 0);
+    if (waiting.count == 0)
+        return;
+    const struct gw_victims all = gw_sched_victims_find(sched);
+    struct gw_victims chosen;
+    for (uint32_t i = 0; i < waiting.count && all.count; i++)
+        if (gw_sched_victims_choose(sched, waiting.items[i], &all, &chosen)) {
+            begin(sched, waiting.items[i], &chosen);
+            return;
+        }
+}
+
+/* -- Progress ---------------------------------------------------------------------------------- */
+
+/* Ends the gangs of functions whose grace period is over. */
+static void end_late(struct gw_sched *sched)
+{
+    const struct gw_preemption *preemption = &sched->accounts->preemption;
+    for (uint32_t i = 0; i < preemption->victims.count; i++) {
+        const struct gw_preempted *victim = &preemption->victims.items[i];
+        struct gw_gang_attempt *gang =
+            victim->until_ns <= sched->now_ns ? gw_sched_gang_find(sched, victim->attempt) : NULL;
+        char text[GW_ERROR_TEXT_MAX] = "it was preempted";
+        if (victim->until_ns > sched->now_ns)
+            continue;
+        gw_sched_preemption_kill(sched, i);
+        if (!gang || gang->state != GW_GANG_RUNNING)
+            continue;
+        (void)gw_sched_preemption_text(sched, gang->job, gang->index, text, sizeof text);
+        const struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED, .text = text};
+        gw_sched_gang_end_kill(sched, gang,
+                               &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_PREEMPT, &end});
+    }
+}
+
+/* Functions that have not returned need not end any more. */
+static void spare(struct gw_sched *sched, const struct gw_preempted *victim)
+{
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, victim->attempt);
+    if (!gang || gang->state != GW_GANG_RUNNING || gang->paused || gang->job->paused ||
+        victim->until_ns == UINT64_MAX)
+        return;
+    gw_sched_preemption_spare(sched, gang);
+    gw_sched_gang_control_spare(sched, gang);
+}
+
+/* Returns true if more tasks may be placed. */
+static bool follow(struct gw_sched *sched)
+{
+    const struct gw_preemption *preemption = &sched->accounts->preemption;
+    const bool held = sched->reservation.held;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < preemption->victims.count; i++)
+        live += gw_sched_preemption_lives(sched, &preemption->victims.items[i]);
+    if (held && live > 0) {
+        end_late(sched);
+        return false;
+    }
+    for (uint32_t i = 0; i < preemption->victims.count && !held; i++)
+        spare(sched, &preemption->victims.items[i]);
+    gw_sched_preemption_over(sched);
+    if (!held)
+        return false;
+    /* The room is free, and still the task did not start. To preempt again soon could repeat that.
+     */
+    gw_sched_reservation_clear(sched);
+    gw_sched_preemption_looked(sched, sched->now_ns + GW_PREEMPT_FAILED_NS, false);
+    return true;
+}
+
+bool gw_sched_preemption_settle(struct gw_sched *sched)
+{
+    if (!sched->accounts || sched->shutting_down)
+        return false;
+    if (sched->accounts->preemption.job)
+        return follow(sched);
+    if (sched->accounts->preemption.look_ns <= sched->now_ns && sched->workers_ready)
+        look(sched);
+    return false;
+}
+
+uint64_t gw_sched_preemption_deadline_ns(const struct gw_sched *sched)
+{
+    uint64_t first_ns = UINT64_MAX;
+    if (!sched->accounts || sched->shutting_down)
+        return first_ns;
+    const struct gw_preemption *preemption = &sched->accounts->preemption;
+    if (!preemption->job)
+        return preemption->waits && sched->workers_ready ? preemption->look_ns : first_ns;
+    for (uint32_t i = 0; i < preemption->victims.count; i++)
+        if (preemption->victims.items[i].until_ns < first_ns)
+            first_ns = preemption->victims.items[i].until_ns;
+    return first_ns;
+}

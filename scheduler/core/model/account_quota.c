@@ -1,0 +1,80 @@
+/* Quotas: whether a task is within them now, or would be if other tasks ended. */
+#include "scheduler/core/model/account.h"
+
+static struct gw_account_use use_without(const struct gw_account_holder *holder,
+                                         struct gw_account_parts ended)
+{
+    struct gw_account_use use = holder->use;
+    for (uint32_t i = 0; i < ended.count; i++) {
+        if (!gw_account_holds(ended.items[i].job, holder))
+            continue;
+        use.slots -= ended.items[i].use.slots;
+        use.gpu_thousandths -= ended.items[i].use.gpu_thousandths;
+    }
+    return use;
+}
+
+static enum gw_quota quota_of(const struct gw_job *job, const struct gw_account_holder *holder,
+                              const struct gw_account_use *use, const struct gw_account_use *need)
+{
+    const struct gw_account_limits *limits = holder->limits;
+    if (!limits)
+        return GW_QUOTA_WITHIN;
+    if (limits->running_jobs && job->billed == 0 &&
+        use->running_jobs >= (uint64_t)limits->running_jobs)
+        return GW_QUOTA_EXCEEDED;
+    const bool over =
+        (limits->slots && need->slots && use->slots + need->slots > (uint64_t)limits->slots) ||
+        (limits->gpus && need->gpu_thousandths &&
+         use->gpu_thousandths + need->gpu_thousandths > (uint64_t)limits->gpus * 1000);
+    return !over ? GW_QUOTA_WITHIN : holder->strict ? GW_QUOTA_EXCEEDED : GW_QUOTA_BORROWS;
+}
+
+/* A job of a running task has what its parent yielded: if it waited for a quota, both would wait
+ * forever. */
+enum gw_quota gw_account_quota_without(const struct gw_queue *queue, struct gw_account_parts ended,
+                                       const struct gw_account_holder **by)
+{
+    const struct gw_job *job = queue->job;
+    const struct gw_resource_class *shape = queue->shape;
+    enum gw_quota quota = GW_QUOTA_WITHIN;
+    if (!gw_account_limited(job) || job->depth > 0)
+        return quota;
+    const uint64_t ranks = shape->ranks ? shape->ranks : 1;
+    const uint64_t gpus = shape->gpu_if_any ? shape->any_gpus : shape->gpus;
+    const struct gw_account_use need = {
+        .slots = ranks * shape->slots,
+        .gpu_thousandths =
+            ranks * (shape->gpu_fraction && gpus ? shape->gpu_fraction : gpus * 1000)};
+    GW_EACH_ACCOUNT_HOLDER(job, holder)
+    {
+        const struct gw_account_use use = use_without(holder, ended);
+        const enum gw_quota of = quota_of(job, holder, &use, &need);
+        if (of > quota && by)
+            *by = holder;
+        quota = of > quota ? of : quota;
+    }
+    return quota;
+}
+
+enum gw_quota gw_account_quota(const struct gw_queue *queue, const struct gw_account_holder **by)
+{
+    return gw_account_quota_without(queue, (struct gw_account_parts){0}, by);
+}
+
+bool gw_account_quota_borrows(const struct gw_account_part *part, const struct gw_job *other,
+                              struct gw_account_parts ended)
+{
+    GW_EACH_ACCOUNT_HOLDER(part->job, holder)
+    {
+        const struct gw_account_limits *limits = holder->limits;
+        if (!limits || gw_account_holds(other, holder))
+            continue;
+        const struct gw_account_use use = use_without(holder, ended);
+        if ((limits->slots && part->use.slots && use.slots > (uint64_t)limits->slots) ||
+            (limits->gpus && part->use.gpu_thousandths &&
+             use.gpu_thousandths > (uint64_t)limits->gpus * 1000))
+            return true;
+    }
+    return false;
+}

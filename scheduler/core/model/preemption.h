@@ -1,0 +1,63 @@
+/* The preemption: running work that saves and ends, so that work that waits can start in its place.
+ * At most one is in progress. lifecycle/preemption.h has the rules. It exists only with a policy,
+ * and a later term of the scheduler forgets it. */
+#ifndef GW_SCHEDULER_CORE_MODEL_PREEMPTION_H
+#define GW_SCHEDULER_CORE_MODEL_PREEMPTION_H
+
+#include "graph/base/array.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gw_sched;
+struct gw_job;
+struct gw_queue;
+struct gw_gang_attempt;
+
+/* An attempt that was told to end. */
+struct gw_preempted {
+    uint64_t job, attempt;
+    uint32_t index;
+    bool gang;
+    uint64_t until_ns; /* the scheduler ends it then; UINT64_MAX: its workers do */
+};
+
+struct gw_preemption {
+    uint64_t job; /* whose task `index` waits for the room; 0: no preemption is in progress */
+    uint32_t index;
+    uint64_t look_ns; /* no work to preempt is looked for before this time */
+    bool waits;       /* at the last look, some work waited that might preempt */
+    GW_ARRAY(struct gw_preempted) victims;
+};
+
+enum { GW_PREEMPTED_BY_BYTES = 128 };
+
+/* gw_sched_preemption_by writes for whom work is preempted: "job 7 of account vision". It returns
+ * `text`. */
+const char *gw_sched_preemption_by(const struct gw_job *job, char text[GW_PREEMPTED_BY_BYTES]);
+
+/* gw_sched_preemption_text writes by whom the last attempt of a task was preempted: "it was
+ * preempted by job 7 of account vision". If it was not, it returns false and leaves `text` alone.
+ */
+bool gw_sched_preemption_text(const struct gw_sched *sched, const struct gw_job *job,
+                              uint32_t index, char *text, uint32_t bytes);
+
+/* gw_sched_preemption_lives returns true if an attempt that was told to end has not ended. */
+bool gw_sched_preemption_lives(const struct gw_sched *sched, const struct gw_preempted *victim);
+
+/* gw_sched_preemption_check asserts that the preemption and its reservation agree. */
+void gw_sched_preemption_check(const struct gw_sched *sched);
+
+/* Changes of state. gw_sched_preemption_begin: the first task of a queue waits for the room.
+ * gw_sched_preemption_add: an attempt in this slot, or its gang, is told to end, by the scheduler
+ * at until_ns if it goes on. gw_sched_preemption_kill: it was told so. gw_sched_preemption_spare:
+ * a gang need not end after all. gw_sched_preemption_over: nobody waits for the room any more.
+ * gw_sched_preemption_looked: the next look is at next_ns. There is a policy. */
+void gw_sched_preemption_begin(struct gw_sched *sched, const struct gw_queue *queue);
+void gw_sched_preemption_add(struct gw_sched *sched, uint32_t slot, uint64_t until_ns);
+void gw_sched_preemption_kill(struct gw_sched *sched, uint32_t at);
+void gw_sched_preemption_spare(struct gw_sched *sched, const struct gw_gang_attempt *gang);
+void gw_sched_preemption_over(struct gw_sched *sched);
+void gw_sched_preemption_looked(struct gw_sched *sched, uint64_t next_ns, bool waits);
+
+#endif
