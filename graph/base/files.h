@@ -39,7 +39,8 @@ int gw_files_chmod(const char *path, mode_t mode);
 /* gw_files_opendir returns a listing that only readdir and closedir may be used with, or NULL. */
 DIR *gw_files_opendir(const char *path);
 
-/* gw_files_remove removes a folder with all its content, as gw_dir_remove. gw_files_make makes a
+/* gw_files_remove removes a folder with all its content, as gw_dir_remove. When it returns, the
+ * folder has another name, and its content is being removed. gw_files_make makes a
  * folder and its parents. Only for remote paths. */
 int gw_files_remove(const char *path);
 int gw_files_make(const char *path);

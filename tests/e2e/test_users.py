@@ -7,6 +7,8 @@ import glob
 import os
 import pwd
 import shutil
+import signal
+import time
 
 import e2e
 import unix_users
@@ -163,12 +165,47 @@ while True:
         self.assertEqual(self.gangway_json("jobs", jobs["bob"], env=self.client["bob"])[0]["state"],
                          "running")
 
-    def test_stopped_agent_delays_others_for_a_short_time_only(self):
-        self.run_as("alice", "pkill -STOP -u $(id -u) gangway-files", rc=None)
-        self.assertEqual(self.run_as("bob", "id -u").stdout, f"{BOB}\n")
-        self.gangway("submit", "-d", "--", "true", env=self.client["alice"], cwd="/")
-        self.assertEqual(self.run_as("bob", "id -u").stdout, f"{BOB}\n")
+    def test_user_who_stops_the_agent_again_is_refused_and_delays_nobody(self):
+        stop = "pkill -STOP -u $(id -u) gangway-files"
+        job = self.victim()["job"]
+        for _ in range(2):
+            self.run_as("alice", stop, rc=None)
+            self.assertEqual(self.run_as("bob", "id -u").stdout, f"{BOB}\n")
+            self.gangway("submit", "-d", "--", "true", env=self.client["alice"], cwd="/")
+        done = self.run_as("alice", "id -u", rc=None)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("gangway-files was stopped or killed 2 times", done.stderr)
+        began = time.monotonic()
+        for _ in range(5):
+            self.gangway("submit", "-d", "--", "true", env=self.client["alice"], cwd="/")
+            self.assertEqual(self.run_as("bob", "id -u").stdout, f"{BOB}\n")
+        self.assertLess(time.monotonic() - began, 10)  # 5 waits for an agent are 10 s
+        self.worker.wait_output("new ones are refused for 10 s")
+        self.gangway("wait", job, env=self.client["alice"], rc=137)  # not forgotten
+
+    def test_launcher_that_ended_or_hangs_delays_only_new_users(self):
+        self.run_as("alice", "true")
+        self.launcher.kill()
         self.assertEqual(self.run_as("alice", "id -u").stdout, f"{ALICE}\n")
+        self.assertIn("start gangway-launcher as root", self.run_as("bob", "id", rc=None).stderr)
+        self.launcher = self.start(os.path.join(BIN, "gangway-launcher"))
+        self.launcher.wait_output("ready at")
+        while self.run_as("bob", "id -u", rc=None).returncode != 0:  # within a second
+            pass
+        os.kill(self.launcher.pid, signal.SIGSTOP)
+        self.assertIn("the launcher does not answer", self.run_as("eve", "id", rc=None).stderr)
+        began = time.monotonic()
+        for _ in range(5):
+            self.run_as("eve", "id", rc=126)
+            self.assertEqual(self.run_as("alice", "id -u").stdout, f"{ALICE}\n")
+        self.assertLess(time.monotonic() - began, 10)
+        os.kill(self.launcher.pid, signal.SIGCONT)
+
+    def test_killed_worker_ends_its_users_tasks(self):
+        at = self.victim()
+        self.worker.kill()
+        self.assertTrue(e2e.wait_gone(int(at["pid"]), e2e.TIMEOUT_S))
+        self.assertTrue(e2e.wait_gone(int(at["reaper"]), e2e.TIMEOUT_S))
 
 
 PROBES = {

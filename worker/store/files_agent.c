@@ -1,5 +1,6 @@
 /* Carries out one operation after the other. Its worker is trusted as far as it may do what its
- * user may do. */
+ * user may do. The worker waits for each answer, so an operation that may take long is carried out
+ * by a child process after the answer. */
 #include "worker/store/files_agent.h"
 
 #include "graph/base/dir.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +55,26 @@ static bool answer(const struct gw_files_answer *head, const char *data, int fd)
     return sendmsg(WORKER_FD, &message, MSG_NOSIGNAL) == (ssize_t)(sizeof *head + head->bytes);
 }
 
+/* Gives a folder another name, and removes it in a child process. Returns 0 if it does not exist,
+ * or -1 and sets errno. */
+static int remove_later(const char *path)
+{
+    static unsigned count;
+    char gone[PATH_MAX + 64];
+    (void)snprintf(gone, sizeof gone, "%s.gone-%d.%u", path, (int)getpid(), ++count);
+    if (rename(path, gone) < 0)
+        return errno == ENOENT ? 0 : -1;
+    pid_t pid = fork();
+    if (pid > 0)
+        return 0;
+    if (pid == 0)
+        (void)close(WORKER_FD);
+    int rc = gw_dir_remove(gone, NULL);
+    if (pid == 0)
+        _exit(rc < 0);
+    return rc < 0 ? -1 : 0;
+}
+
 /* Returns 0 or more, or -1 and sets errno. */
 static int perform(const struct gw_files_request *request, const char *path, const char *other,
                    struct gw_files_answer *head, char data[PATH_MAX])
@@ -80,7 +102,7 @@ static int perform(const struct gw_files_request *request, const char *path, con
     case GW_FILES_CHMOD:
         return chmod(path, request->mode);
     case GW_FILES_REMOVE:
-        return gw_dir_remove(path, NULL) < 0 ? -1 : 0;
+        return remove_later(path);
     case GW_FILES_MAKE:
         return gw_dir_make(path, NULL) < 0 ? -1 : 0;
     default:
@@ -116,7 +138,8 @@ int gw_files_agent_main(int argc, char **argv)
     (void)argc;
     (void)argv;
     (void)prctl(PR_SET_NAME, "gangway-files");
-    (void)umask(077); /* folders of the worker are private */
+    (void)signal(SIGCHLD, SIG_IGN); /* the kernel reaps children */
+    (void)umask(077);               /* folders of the worker are private */
     while (serve())
         ;
     return EXIT_SUCCESS;

@@ -171,6 +171,7 @@ struct gw_host {
     GW_ARRAY(struct gw_user *) users;
     char cluster[65];             /* of the last welcome, hexadecimal; "": none */
     struct gw_map user_processes; /* process -> index of its user and state, see users.c */
+    uint64_t launcher_asks_ns;    /* the launcher is not asked before this time */
     struct gw_host_link *scheduler, *supervisor;
     GW_ARRAY(struct gw_host_pending *) pending;
     size_t pending_done;

@@ -1,4 +1,10 @@
-/* Users of a worker, and which of their processes run. */
+/* Users of a worker, and which of their processes run.
+ *
+ * The worker waits for the launcher and for agents, at most LAUNCH_S_MAX or the limit of an
+ * operation (graph/base/files.c). All users wait then, so this must not happen often. A launcher
+ * that did not answer is not asked for RETRY_NS. A user whose agent did not answer is refused for a
+ * time that doubles with each incident; only the first incident has no consequence but that the
+ * user's processes are started anew. */
 #include "worker/net/tasks/users.h"
 
 #include "graph/base/clock.h"
@@ -22,11 +28,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { LAUNCH_S_MAX = 5 };
-#define RETRY_NS (10 * GW_NS_PER_S) /* pause after a launcher that did not answer */
+enum { LAUNCH_S_MAX = 2 };
+#define RETRY_NS (10 * GW_NS_PER_S)
+#define RETRY_SOON_NS GW_NS_PER_S /* pause after a launcher that does not run */
+#define REFUSAL_NS (10 * GW_NS_PER_S)
+#define REFUSAL_NS_MAX (640 * GW_NS_PER_S)
+#define FORGET_NS (3600 * GW_NS_PER_S) /* incidents are forgotten after this time without one */
 
 /* Folder of users whom the launcher has refused: it does not exist. */
 #define REFUSED "/nonexistent/gangway-users/"
+/* Name of a user who has only processes that end. No user of the scheduler has it. */
+#define FORMER "/"
 
 struct gw_user {
     char name[GW_LAUNCHER_NAME_MAX + 1];
@@ -34,13 +46,19 @@ struct gw_user {
     char *folder;  /* below it, the folder for this cluster, in which job numbers are unique */
     char *refused; /* REFUSED and the name */
     struct gw_host_link *supervisor; /* NULL: does not run */
-    struct gw_error error;           /* why the user was refused; code 0: was not */
-    uint64_t retry_ns;
-    uid_t uid; /* of the Unix user */
+    struct gw_error error;           /* why the user is refused; code 0: is not */
+    uint64_t retry_ns;               /* the user is refused until then */
+    uint64_t incident_ns;            /* when the agent did not answer last */
+    uint32_t incidents;              /* how often it did not */
+    uid_t uid;                       /* of the Unix user */
 };
 
 /* States of a process, in the map `user_processes`, beside the index of its user. */
 enum { STARTING, RUNNING, EXITED, STATES = 4 };
+
+#define NO_ANSWER                                                                                  \
+    "the launcher does not answer: look at the log of gangway-launcher, which may wait for the "   \
+    "system's database of users"
 
 /* -- The launcher --------------------------------------------------------------------------------
  */
@@ -82,13 +100,16 @@ static bool send_request(int fd, const struct gw_launch_request *request, int ca
     return sendmsg(fd, &message, MSG_NOSIGNAL) == sizeof *request;
 }
 
-/* Starts a process of a user. *ours becomes this end of its socket. */
-static int launch(const char *name, uint32_t kind, int *ours, struct gw_launch_reply *reply,
-                  struct gw_error *error)
+/* Starts a process of a user. *ours becomes this end of its socket. The launcher is not asked
+ * before *asks_ns. */
+static int launch(const char *name, uint32_t kind, uint64_t *asks_ns, int *ours,
+                  struct gw_launch_reply *reply, struct gw_error *error)
 {
     struct gw_launch_request request = {.version = GW_LAUNCHER_VERSION, .kind = kind};
     int pair[2], fd;
     (void)snprintf(request.user, sizeof request.user, "%s", name);
+    if (gw_clock_now_ns() < *asks_ns)
+        return gw_error_set(error, GW_EIO, NO_ANSWER);
     int rc = connect_launcher(&fd, error);
     if (rc < 0)
         return rc;
@@ -96,10 +117,13 @@ static int launch(const char *name, uint32_t kind, int *ours, struct gw_launch_r
         close(fd);
         return gw_error_set(error, GW_EIO, "socketpair: %s", strerror(errno));
     }
+    const uint64_t begun_ns = gw_clock_now_ns();
     if (!send_request(fd, &request, pair[1]) || recv(fd, reply, sizeof *reply, 0) != sizeof *reply)
-        rc = gw_error_set(error, GW_EIO, "the launcher does not answer: look at its log");
+        rc = gw_error_set(error, GW_EIO, NO_ANSWER);
     else if (reply->code < 0)
         rc = gw_error_set(error, reply->code, "%.*s", (int)sizeof reply->text, reply->text);
+    if (gw_clock_now_ns() >= begun_ns + LAUNCH_S_MAX * GW_NS_PER_S)
+        *asks_ns = gw_clock_now_ns() + RETRY_NS;
     close(fd);
     close(pair[1]);
     if (rc < 0)
@@ -149,17 +173,62 @@ static int enter(const struct gw_host *host, struct gw_user *user, struct gw_err
     return 0;
 }
 
+/* Closes the connection to a user's supervisor. Until its end is handled, in a later turn of the
+ * loop, its processes belong to a user without a name. */
+static void leave(struct gw_host *host, struct gw_user *user)
+{
+    size_t mine = 0, former = 0, at = 0;
+    uint64_t process, value;
+    while (host->users.items[mine] != user)
+        mine++;
+    while (former < host->users.count && (strcmp(host->users.items[former]->name, FORMER) != 0 ||
+                                          host->users.items[former]->supervisor))
+        former++;
+    if (former == host->users.count) {
+        struct gw_user *made = calloc(1, sizeof *made);
+        GW_MUST_PTR(made);
+        strcpy(made->name, FORMER);
+        GW_MUST(gw_array_push(&host->users, made));
+    }
+    while (gw_map_next(&host->user_processes, &at, &process, &value))
+        if (value / STATES == mine)
+            GW_MUST(gw_map_put(&host->user_processes, process, former * STATES + value % STATES));
+    host->users.items[former]->supervisor = user->supervisor;
+    gw_link_close(user->supervisor->link);
+    user->supervisor = NULL;
+}
+
+/* Ends the processes of a user whose agent does not answer. Returns GW_EPERM if this has happened
+ * before, and then refuses the user for some time. */
+static int stop(struct gw_host *host, struct gw_user *user, uint64_t now_ns, struct gw_error *error)
+{
+    if (!user->supervisor || user->supervisor->closed)
+        return 0;
+    leave(host, user);
+    if (now_ns - user->incident_ns > FORGET_NS)
+        user->incidents = 0;
+    user->incident_ns = now_ns;
+    if (user->incidents++ == 0)
+        return 0;
+    uint64_t pause_ns = REFUSAL_NS;
+    for (uint32_t i = 2; i < user->incidents && pause_ns < REFUSAL_NS_MAX; i++)
+        pause_ns *= 2;
+    user->retry_ns = now_ns + pause_ns;
+    return gw_error_set(error, GW_EPERM,
+                        "the user's process gangway-files was stopped or killed %u times, so the "
+                        "user's tasks here were ended, and new ones are refused for %u s",
+                        user->incidents, (unsigned)(pause_ns / GW_NS_PER_S));
+}
+
 static int start(struct gw_host *host, struct gw_user *user, struct gw_error *error)
 {
     struct gw_launch_reply reply;
     int supervisor, files;
-    if (user->supervisor && !user->supervisor->closed)
-        gw_link_close(user->supervisor->link); /* its agent does not answer */
-    user->supervisor = NULL;
-    int rc = launch(user->name, GW_LAUNCH_SUPERVISOR, &supervisor, &reply, error);
+    int rc = launch(user->name, GW_LAUNCH_SUPERVISOR, &host->launcher_asks_ns, &supervisor, &reply,
+                    error);
     if (rc < 0)
         return rc;
-    rc = launch(user->name, GW_LAUNCH_FILES, &files, &reply, error);
+    rc = launch(user->name, GW_LAUNCH_FILES, &host->launcher_asks_ns, &files, &reply, error);
     if (rc < 0) {
         close(supervisor);
         return rc;
@@ -202,13 +271,18 @@ const char *gw_users_folder_named(struct gw_host *host, const char *name)
         GW_MUST_PTR(user->refused);
         GW_MUST(gw_array_push(&host->users, user));
     }
-    if (user->error.code == GW_EIO && gw_clock_now_ns() < user->retry_ns)
+    const uint64_t now_ns = gw_clock_now_ns();
+    if (now_ns < user->retry_ns)
         return user->refused;
     user->error.code = 0;
-    if ((runs(user) ? enter(host, user, &user->error) : start(host, user, &user->error)) == 0)
+    int rc = runs(user) ? enter(host, user, &user->error) : stop(host, user, now_ns, &user->error);
+    if (rc == 0 && !runs(user))
+        rc = start(host, user, &user->error);
+    if (rc == 0)
         return user->folder;
     (void)gw_error_prefix(&user->error, "tasks of user %s cannot run on this host", name);
-    user->retry_ns = gw_clock_now_ns() + RETRY_NS;
+    if (rc == GW_EIO && user->retry_ns < now_ns)
+        user->retry_ns = now_ns + RETRY_SOON_NS;
     gw_log_warn("%s", user->error.text);
     return user->refused;
 }
