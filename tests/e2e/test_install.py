@@ -249,7 +249,8 @@ class Install(e2e.Case):
         self.assertEqual(said, [["dispatch"]] * len(said))
 
     def test_services_of_systemd_start_a_cluster(self):
-        """systemd accepts them, and their commands, run by hand, make a cluster."""
+        """systemd accepts them, and their commands, run by hand, make a cluster. Tasks may use
+        GPUs."""
         prefix = os.path.join(self.dir, "services")
         self.run_program("cmake", "--install", e2e.BUILD, "--prefix", prefix)
         path = os.path.join(prefix, "lib", "systemd", "system", "gangway-%s.service")
@@ -258,6 +259,10 @@ class Install(e2e.Case):
             said = self.run_program("systemd-analyze", "verify", "--man=no",
                                     *[path % name for name in names])
             self.assertNotIn("gangway-", said.stdout + said.stderr)
+        for name in "worker", "launcher":  # each of these closes the GPUs to all tasks
+            with open(path % name, encoding="utf-8") as file:
+                self.assertNotRegex(file.read(), r"(?m)^(DeviceAllow|DevicePolicy|ProtectClock|"
+                                                 r"PrivateDevices)=")
         if shutil.which("systemd-sysusers"):
             users = os.path.join(prefix, "lib", "sysusers.d", "gangway.conf")
             self.run_program("systemd-sysusers", "--dry-run", users)
