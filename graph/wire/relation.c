@@ -69,6 +69,7 @@ static const struct gw_relation registration[] = {
     ROWS(registration.attempt, registration.attempt_index),
     ROWS(registration.attempt, registration.attempt_claim),
     ROWS(registration.attempt, registration.attempt_world),
+    ROWS(registration.attempt, registration.attempt_ran_ns),
     ROWS(registration.attempt, registration.attempt_gpu_count),
     CUTS(registration.attempt_gpu_count, registration.attempt_gpus),
     END,

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import signal
+import time
 
 import e2e
 
@@ -51,6 +52,35 @@ class Accounting(e2e.Case):
         os.mkdir(folder)
         self.up(*options)
         self.assertEqual(self.sums()[0]["jobs"], 1)
+
+    def test_time_before_a_restart_of_the_scheduler_counts(self):
+        self.up("--slots", "3")
+        fifo, go = self.fifo(), self.fifo("go")
+        lines = e2e.Lines(fifo)
+        task = self.gangway("submit", "-d", "--", "sh", "-c",
+                            f"echo on > {fifo}; cat {go}; exit 3").stdout.strip()
+        gang = self.gangway("dispatch", "-d", "-n", "2", "--", "sh", "-c",
+                            f"echo on > {fifo}; tail -f /dev/null").stdout.strip()
+        self.assertEqual([lines.next() for _ in range(3)], ["on"] * 3)
+        scheduler = self.process_of("scheduler --dir")
+        os.kill(scheduler, signal.SIGKILL)
+        self.assert_gone([scheduler])
+        killed_ns = time.time_ns()
+        self.up("--slots", "3")
+        for job in task, gang:
+            self.wait_said("after the restart of the scheduler: .*taken over", "events", job)
+        with open(go, "w", encoding="utf-8"):
+            pass
+        self.gangway("wait", task, rc=3)
+        self.gangway("cancel", gang)
+        self.gangway("wait", gang, rc=None)
+        rows = {str(row["id"]): row for row in self.ended()}
+        for job, ranks in (task, 1), (gang, 2):
+            row = rows[job]
+            self.assertLess(row["started_ns"], killed_ns)
+            self.assertGreater(row["slot_seconds"] + 0.01,
+                               ranks * (killed_ns - row["started_ns"]) / 1e9)
+        lines.close()
 
     def test_users_see_only_their_own_use(self):
         roles = {"ann": "user", "bob": "user", "root": "admin"}

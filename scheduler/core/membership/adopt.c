@@ -142,6 +142,7 @@ static enum fate read_claim(const struct gw_sched *sched, const struct gw_msg_re
     claim->row = gw_col32_at(message->attempt_index, i);
     claim->kind = gw_col32_at(message->attempt_claim, i);
     claim->world = gw_col32_at(message->attempt_world, i);
+    claim->ran_ns = i < message->attempt_ran_ns.count ? gw_col64_at(message->attempt_ran_ns, i) : 0;
     claim->late = false;
     return look_up(sched, gw_col64_at(message->attempt_job, i), claim);
 }
@@ -214,6 +215,7 @@ static void take(struct gw_sched *sched, const struct gw_late_told *claim)
                                        .attempt = claim->attempt,
                                        .gpus = claim->gpus,
                                        .gpu_count = claim->gpu_count,
+                                       .ran_ns = claim->ran_ns,
                                        .ended = claim->kind == GW_CLAIM_ENDED,
                                        .queued = claim->kind == GW_CLAIM_WAITS && !claim->late};
     gw_sched_worker_clear(claim->worker, claim->attempt, claim->rank);
@@ -237,7 +239,9 @@ static void retain(struct gw_sched *sched, struct gw_late_told *claim)
                                        .kind = claim->kind,
                                        .world = claim->world,
                                        .gpu_count = claim->gpu_count,
-                                       .gpus = claim->gpus};
+                                       .gpus = claim->gpus,
+                                       .ran_ns = claim->ran_ns,
+                                       .at_ns = sched->now_ns};
     if (gw_sched_late_claim_find(claim->worker, claim->attempt, claim->rank))
         return;
     gw_sched_late_claim_add(sched, claim->worker, &late);
@@ -280,7 +284,10 @@ static bool decide(struct gw_sched *sched, struct gw_worker *worker, uint32_t at
                                  .kind = late->kind,
                                  .world = late->world,
                                  .gpu_count = late->gpu_count,
+                                 .ran_ns = late->ran_ns,
                                  .late = true};
+    if (late->kind == GW_CLAIM_RUNS && !late->finished && late->ran_ns)
+        claim.ran_ns += sched->now_ns - late->at_ns;
     for (uint32_t i = 0; i < late->gpu_count; i++)
         claim.gpus[i] = late->gpus[i];
     const enum fate fate = look_up(sched, late->job, &claim);

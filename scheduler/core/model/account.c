@@ -49,6 +49,12 @@ static double halved(const struct gw_accounts *accounts, double usage, double se
     return usage * (1 - part_gone(seconds / accounts->halves_s));
 }
 
+/* Returns the usage that grows from 0 in some time, by `rate` in each second. */
+static double usage_after(const struct gw_accounts *accounts, double rate, double seconds)
+{
+    return rate * accounts->halves_s / M_LN2 * part_gone(seconds / accounts->halves_s);
+}
+
 static double seconds_of(uint64_t ns)
 {
     return (double)ns / (double)GW_NS_PER_S;
@@ -57,8 +63,8 @@ static double seconds_of(uint64_t ns)
 double gw_account_usage(const struct gw_sched *sched, const struct gw_payer *payer)
 {
     const struct gw_accounts *accounts = sched->accounts;
-    const double gone = part_gone(seconds_of(sched->now_ns - payer->at_ns) / accounts->halves_s);
-    return payer->usage * (1 - gone) + payer->rate * accounts->halves_s / M_LN2 * gone;
+    const double seconds = seconds_of(sched->now_ns - payer->at_ns);
+    return halved(accounts, payer->usage, seconds) + usage_after(accounts, payer->rate, seconds);
 }
 
 static void bring_forward(const struct gw_sched *sched, struct gw_payer *payer)
@@ -130,6 +136,7 @@ static void load(const struct gw_sched *sched, struct gw_payer *payer)
     payer->at_ns = sched->now_ns;
     if (!record)
         return;
+    payer->durable_wall_ns = record->wall_ns;
     const uint64_t age_ns = sched->wall_ns > record->wall_ns ? sched->wall_ns - record->wall_ns : 0;
     payer->usage = halved(sched->accounts, record->usage, seconds_of(age_ns));
 }
@@ -348,11 +355,24 @@ void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
     note_use(sched->accounts, job);
 }
 
+void gw_account_adopted(struct gw_sched *sched, const struct gw_attempt *attempt, uint64_t ran_ns)
+{
+    struct gw_payer *payer = attempt->job->payer;
+    const uint64_t known_ns = payer->durable_wall_ns;
+    const uint64_t since_ns = sched->wall_ns > known_ns ? sched->wall_ns - known_ns : 0;
+    const double seconds = seconds_of(ran_ns < since_ns ? ran_ns : since_ns);
+    bring_forward(sched, payer);
+    payer->usage +=
+        usage_after(sched->accounts, gw_account_weight(sched->accounts, attempt), seconds);
+}
+
 void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64_t run_ns)
 {
     struct gw_job *job = attempt->job;
     const double weight = gw_account_weight(sched->accounts, attempt);
     if (!attempt->billed) {
+        if (attempt->ends_next) /* gw_account_adopted has added it */
+            return;
         const uint64_t ns = attempt->started_ns && sched->now_ns - attempt->started_ns > run_ns
                                 ? sched->now_ns - attempt->started_ns
                                 : run_ns;
@@ -529,8 +549,10 @@ static void transfer_usage(struct gw_sched *sched, const struct gw_accounts *bef
         const struct gw_payer *old = before->payers.items[i];
         struct gw_account *account = gw_account_find(sched->accounts, old->account->holder.name);
         struct gw_payer *payer = account ? payer_for(sched, account, old->user) : NULL;
-        if (payer)
+        if (payer) {
             payer->usage = old->usage;
+            payer->durable_wall_ns = old->durable_wall_ns;
+        }
     }
 }
 

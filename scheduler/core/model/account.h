@@ -67,7 +67,8 @@ struct gw_payer {
     const char *user;
     double usage, rate; /* weighted seconds as of at_ns; growth in each second */
     uint64_t at_ns;
-    uint32_t rank; /* smaller ranks come first; equal ones are tied */
+    uint64_t durable_wall_ns; /* up to this time, the loaded usage contains all use; 0: none */
+    uint32_t rank;            /* smaller ranks come first; equal ones are tied */
 };
 
 /* A queue (partition) of the policy. */
@@ -138,6 +139,10 @@ void gw_account_rejoin(struct gw_job *job);
  * gw_job_usage_ended. Its job has a payer. Only for use in model/. */
 void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt);
 void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64_t run_ns);
+
+/* gw_account_adopted adds what an attempt used before it was adopted, but after the usage of its
+ * payer was last durable: it is billed from now on, or has ended. */
+void gw_account_adopted(struct gw_sched *sched, const struct gw_attempt *attempt, uint64_t ran_ns);
 
 /* gw_account_begin loads durable usage, at the start of a term. */
 void gw_account_begin(struct gw_sched *sched);

@@ -19,8 +19,9 @@ struct gw_adopted {
     uint64_t attempt;
     const uint32_t *gpus;
     uint32_t gpu_count;
-    bool ended;  /* it has ended: the report of its end follows */
-    bool queued; /* it waits in a runner process behind other attempts */
+    uint64_t ran_ns; /* how long it has executed; 0: not at all */
+    bool ended;      /* it has ended: the report of its end follows */
+    bool queued;     /* it waits in a runner process behind other attempts */
 };
 
 /* A worker that is connected, or was connected in the previous term. */
@@ -38,7 +39,9 @@ struct gw_late_claim {
     uint64_t attempt, job;
     uint32_t index, rank, kind, world, gpu_count;
     uint32_t *gpus; /* owned */
-    bool finished;  /* its end was reported, with the values below */
+    /* How long it had executed at this time; 0: it did not execute then. */
+    uint64_t ran_ns, at_ns;
+    bool finished; /* its end was reported, with the values below */
     uint64_t bytes, run_ns;
     uint32_t size;
     void *value; /* owned; NULL: the worker has the result */

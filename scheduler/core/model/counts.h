@@ -20,6 +20,7 @@ struct gw_job_usage {
     uint64_t started_wall_ns; /* when its first attempt was placed; 0: not yet, or unknown */
     uint64_t slot_ns, gpu_ns; /* slots and GPUs multiplied by time */
     uint64_t memory_mib_ms;   /* requested memory multiplied by time */
+    uint64_t recorded_ns;     /* slot_ns + gpu_ns as they are durable */
 };
 
 /* When a task's latest attempt began, and how long it ran. */

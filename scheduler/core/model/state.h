@@ -528,15 +528,17 @@ struct gw_attempt {
     uint64_t expected_bytes;       /* see memory.h */
 
     /* Other fields. */
-    struct gw_gang_attempt *gang;   /* NULL: not a gang */
-    struct gw_session *sessions;    /* clients inside its task, linked by inside_next; NULL: none */
-    uint64_t placed_ns, started_ns; /* 0: not yet */
-    uint64_t near_bytes;            /* size of the inputs that its worker had */
-    uint64_t told;                  /* number of the fact that announced it; 0: none */
-    uint32_t gpus, gpu;             /* number of GPUs, and the first */
-    uint16_t gpu_fraction;          /* thousandths of its one GPU; 0: whole GPUs */
-    bool aside;                     /* counted in worker->aside */
-    uint8_t why;                    /* enum gw_placed_why */
+    struct gw_gang_attempt *gang; /* NULL: not a gang */
+    struct gw_session *sessions;  /* clients inside its task, linked by inside_next; NULL: none */
+    /* 0: not yet. If the attempt was adopted and is older than the clock of this host, they are
+     * negative (modulo 2^64): only differences to now_ns have a meaning. */
+    uint64_t placed_ns, started_ns;
+    uint64_t near_bytes;   /* size of the inputs that its worker had */
+    uint64_t told;         /* number of the fact that announced it; 0: none */
+    uint32_t gpus, gpu;    /* number of GPUs, and the first */
+    uint16_t gpu_fraction; /* thousandths of its one GPU; 0: whole GPUs */
+    bool aside;            /* counted in worker->aside */
+    uint8_t why;           /* enum gw_placed_why */
 };
 
 /* Where a rank is placed. */

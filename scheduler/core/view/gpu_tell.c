@@ -69,15 +69,15 @@ static void tell_users(const struct gw_sched *sched, const struct gw_worker *wor
     const struct gw_gpu *gpu = &worker->gpus[number];
     char users[256] = "", name[GW_USER_NAME_MAX];
     struct gw_text text = {users, sizeof users, 0};
-    uint64_t held_ns = UINT64_MAX;
+    uint64_t held_ns = 0;
     uint32_t last = UINT32_MAX;
     for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->gpus || gw_sched_gpu_next(sched, slot, number) != number)
             continue;
-        if (attempt->placed_ns < held_ns)
-            held_ns = attempt->placed_ns;
+        if (sched->now_ns - attempt->placed_ns > held_ns)
+            held_ns = sched->now_ns - attempt->placed_ns;
         if (attempt->job->uid != last || !*users)
             gw_text_say(&text, "%s%s", *users ? ", " : "",
                         gw_user_name(sched, attempt->job->uid, name));
@@ -86,8 +86,8 @@ static void tell_users(const struct gw_sched *sched, const struct gw_worker *wor
     set(dict, "users", gw_str(users));
     if (!*users || !gpu->idle_since_ns)
         return;
-    const uint64_t since_ns = gpu->idle_since_ns > held_ns ? gpu->idle_since_ns : held_ns;
-    set(dict, "idle_ns", gw_i64((int64_t)(sched->now_ns - since_ns)));
+    const uint64_t idle_ns = sched->now_ns - gpu->idle_since_ns;
+    set(dict, "idle_ns", gw_i64((int64_t)(idle_ns < held_ns ? idle_ns : held_ns)));
 }
 
 /* Returns the owners of a GPU as a list of {"job", "task", "rank"}. Also writes them into `text`,

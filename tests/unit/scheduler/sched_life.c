@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 struct gw_buffer life_facts;
+uint64_t run_start_ns = MS;
 
 void life_commit(struct world *w)
 {
@@ -20,7 +21,7 @@ struct world *life_begin(void)
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->speaker = CLIENT;
-    w->now_ns = MS;
+    w->now_ns = run_start_ns;
     w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .keeps_workers = true});
     assert_int_equal(gw_sched_durable_restore(w->sched, life_facts.data, life_facts.size), 0);
     (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});

@@ -6,6 +6,7 @@
 #include "tests/unit/scheduler/sched_world.h"
 
 extern struct gw_buffer life_facts; /* the facts on disk; .size = 0: there are none */
+extern uint64_t run_start_ns;       /* both clocks at the begin of a run */
 
 /* life_begin returns a run with a client and no workers; workers live on while there is no
  * scheduler. */

@@ -40,7 +40,7 @@ struct gw_untold {
     uint32_t world;
     bool finished;
     uint64_t said_ns;       /* when it was reported; 0: not reported yet */
-    uint64_t bytes, run_ns; /* size of the value; duration of the attempt */
+    uint64_t bytes, run_ns; /* size of the value; how long the attempt executed */
     uint32_t value_size;
     void *value; /* the value of the result; owned, as the following texts are; NULL: there is no
                     value, or the value is an object of this worker */
@@ -185,6 +185,7 @@ void gw_orphaned_ended(struct gw_node_core *core, const struct gw_attempt *run,
     if (!untold)
         return;
     untold->end = run->end;
+    untold->run_ns = run->end.run_ns ? run->end.run_ns : gw_attempt_ran_ns(core, run);
     untold->end.text = gw_core_strdup(run->end.text);
     untold->tail = run->tail ? gw_core_strdup(run->tail) : NULL;
     untold->path = gw_core_strdup(stderr_path);
@@ -252,7 +253,7 @@ void gw_orphaned_say(struct gw_node_core *core)
 
 /* Columns of a registration message while they are filled in. */
 struct listing {
-    uint64_t *attempts, *jobs;
+    uint64_t *attempts, *jobs, *ran_ns;
     uint32_t *ranks, *indices, *claims, *worlds, *gpu_counts, *gpus;
     uint32_t count, gpu_count;
 };
@@ -269,7 +270,8 @@ static uint32_t claim_of(const struct gw_attempt *run)
     return run->bound || run->spec->message.actor || process->lent ? GW_CLAIM_UNFIT : GW_CLAIM_RUNS;
 }
 
-static void list_run(struct listing *list, const struct gw_attempt *run)
+static void list_run(const struct gw_node_core *core, struct listing *list,
+                     const struct gw_attempt *run)
 {
     uint32_t n = list->count++;
     list->attempts[n] = run->attempt;
@@ -277,6 +279,7 @@ static void list_run(struct listing *list, const struct gw_attempt *run)
     list->jobs[n] = run->job;
     list->indices[n] = run->index;
     list->claims[n] = claim_of(run);
+    list->ran_ns[n] = gw_attempt_ran_ns(core, run);
     list->worlds[n] = run->gang ? run->gang->message.world : 0;
     list->gpu_counts[n] = run->gpu_count;
     for (uint32_t g = 0; g < run->gpu_count; g++)
@@ -291,6 +294,7 @@ static void list_untold(struct listing *list, const struct gw_untold *untold)
     list->jobs[n] = untold->place.job;
     list->indices[n] = untold->place.index;
     list->claims[n] = GW_CLAIM_ENDED;
+    list->ran_ns[n] = untold->run_ns;
     list->worlds[n] = untold->world;
     list->gpu_counts[n] = 0;
 }
@@ -337,6 +341,7 @@ static void make_room(struct gw_node_core *core, struct listing *list)
     }
     list->attempts = gw_core_scratch(core, count * sizeof *list->attempts);
     list->jobs = gw_core_scratch(core, count * sizeof *list->jobs);
+    list->ran_ns = gw_core_scratch(core, count * sizeof *list->ran_ns);
     uint32_t **columns[] = {&list->ranks, &list->indices, &list->claims, &list->worlds,
                             &list->gpu_counts};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -352,11 +357,11 @@ void gw_orphaned_list(struct gw_node_core *core, struct gw_msg_registration *mes
     drop_let_go(core);
     make_room(core, &list);
     while (gw_map_next(&core->attempts, &at, &key, &value))
-        list_run(&list, (struct gw_attempt *)(uintptr_t)value);
+        list_run(core, &list, (struct gw_attempt *)(uintptr_t)value);
     for (at = 0; gw_map_next(&core->gangs, &at, &key, &value);) {
         const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
         for (size_t i = 0; i < gang->ranks.count; i++)
-            list_run(&list, gang->ranks.items[i]);
+            list_run(core, &list, gang->ranks.items[i]);
     }
     for (size_t i = 0; i < core->orphaned.untold.count; i++)
         list_untold(&list, &core->orphaned.untold.items[i]);
@@ -366,6 +371,7 @@ void gw_orphaned_list(struct gw_node_core *core, struct gw_msg_registration *mes
     message->attempt_index = (struct gw_col32){list.indices, list.count};
     message->attempt_claim = (struct gw_col32){list.claims, list.count};
     message->attempt_world = (struct gw_col32){list.worlds, list.count};
+    message->attempt_ran_ns = (struct gw_col64){list.ran_ns, list.count};
     message->attempt_gpu_count = (struct gw_col32){list.gpu_counts, list.count};
     message->attempt_gpus = (struct gw_col32){list.gpus, list.gpu_count};
 }

@@ -122,6 +122,15 @@ bool gw_attempt_executes(const struct gw_attempt *run)
            (run->state == GW_ATTEMPT_SENT && run->process->queue.first == run);
 }
 
+uint64_t gw_attempt_ran_ns(const struct gw_node_core *core, const struct gw_attempt *run)
+{
+    const struct gw_process *process = run->process;
+    if (!process || process->queue.first != run || !process->head_since_ns)
+        return 0;
+    return !process->runner && process->ran_ns ? process->ran_ns
+                                               : core->now_ns - process->head_since_ns;
+}
+
 void gw_attempt_know_tail(struct gw_attempt *run, const char *tail)
 {
     free(run->tail);

@@ -18,6 +18,9 @@ bool gw_attempt_executes(const struct gw_attempt *run);
  * attempt and the rank. */
 struct gw_message gw_attempt_message(struct gw_node_core *core, const struct gw_attempt_end *end,
                                      const char *tail);
+/* gw_attempt_ran_ns returns how long an attempt has executed, or executed; 0: it waits, or it is
+ * unknown. */
+uint64_t gw_attempt_ran_ns(const struct gw_node_core *core, const struct gw_attempt *run);
 /* gw_attempt_know_tail stores a copy of the last lines of the attempt's stderr, as its runner
  * reported them. */
 void gw_attempt_know_tail(struct gw_attempt *run, const char *tail);

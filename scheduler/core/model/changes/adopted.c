@@ -23,6 +23,7 @@ static struct gw_attempt_new attempt_of(const struct gw_adopted *adopted, struct
                                    .prefetched = adopted->ended || adopted->queued,
                                    .is_long = !adopted->ended && !adopted->queued,
                                    .adopted = true,
+                                   .ran_ns = adopted->ran_ns,
                                    .ends_next = adopted->ended,
                                    .gpus = adopted->gpus,
                                    .gpu_count = adopted->gpu_count};

@@ -159,7 +159,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->fetches = !options->adopted; /* until it is known that the worker has all inputs */
     attempt->why = options->why;
     attempt->near_bytes = options->near_bytes;
-    attempt->placed_ns = sched->now_ns;
+    attempt->placed_ns = sched->now_ns - options->ran_ns;
     attempt->started_ns = attempt->told = 0;
     attempt->gpus =
         options->adopted ? options->gpu_count : gw_sched_queue_class_gpus(options->shape);
@@ -188,13 +188,15 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     if (!attempt->is_long && !options->adopted)
         gw_sched_attempt_frontier_note(sched, slot);
     gw_sched_actor_attempt_added(options->job);
-    gw_job_usage_begun(sched, options->job);
+    gw_job_usage_begun(sched, options->job, options->ran_ns);
     attempt->billed = false;
     if (options->job->payer)
         gw_account_begun(sched, attempt);
     if (options->adopted) {
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
-        attempt->started_ns = sched->now_ns;
+        attempt->started_ns = attempt->placed_ns ? attempt->placed_ns : 1;
+        if (options->job->payer)
+            gw_account_adopted(sched, attempt, options->ran_ns);
         attempt->ends_next = options->ends_next;
         sched->ends_coming += attempt->ends_next;
     }

@@ -71,7 +71,8 @@ void gw_sched_apply_job_used(struct gw_sched *sched, const struct gw_fact_job_us
     job->usage = (struct gw_job_usage){.started_wall_ns = fact->started_wall_ns,
                                        .slot_ns = fact->slot_ns,
                                        .gpu_ns = fact->gpu_ns,
-                                       .memory_mib_ms = fact->memory_mib_ms};
+                                       .memory_mib_ms = fact->memory_mib_ms,
+                                       .recorded_ns = fact->slot_ns + fact->gpu_ns};
 }
 
 const struct gw_ran *gw_job_usage_ran(const struct gw_job *job, uint32_t row)

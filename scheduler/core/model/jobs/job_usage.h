@@ -8,35 +8,45 @@
 /* Shorter run times are added to the job, but not recorded for the task. */
 #define GW_RAN_NS_MIN (10 * GW_NS_PER_MS)
 
-/* gw_job_usage_begun records that the first attempt of a job was placed. Only for use in model/. */
-static inline void gw_job_usage_begun(const struct gw_sched *sched, struct gw_job *job)
+/* The usage of a running job is recorded again when it has grown by this many slot-seconds and
+ * GPU-seconds. At most these are lost with the scheduler. */
+#define GW_USED_NS_MIN GW_NS_PER_S
+
+/* gw_job_usage_begun records that the first attempt of a job was placed. ran_ns: how long it has
+ * run, if it was adopted. Only for use in model/. */
+static inline void gw_job_usage_begun(const struct gw_sched *sched, struct gw_job *job,
+                                      uint64_t ran_ns)
 {
-    if (!job->usage.started_wall_ns)
-        job->usage.started_wall_ns = sched->wall_ns;
+    const uint64_t wall_ns = sched->wall_ns - ran_ns;
+    if (!job->usage.started_wall_ns || wall_ns < job->usage.started_wall_ns)
+        job->usage.started_wall_ns = wall_ns;
 }
+
+/* gw_job_usage_record makes the usage of a job durable. It does not contain attempts that run. */
+void gw_job_usage_record(struct gw_sched *sched, struct gw_job *job);
 
 /* gw_job_usage_ended adds an attempt that ends. run_ns is the run time that its worker reported (0:
  * none). Only for use in model/. gw_job_usage_ended_slowly handles any attempt. For short tasks
  * that use only slots, of which there are millions, the inline function avoids the call. */
 void gw_job_usage_ended_slowly(const struct gw_sched *sched, const struct gw_attempt *attempt,
                                uint64_t run_ns);
-static inline void gw_job_usage_ended(const struct gw_sched *sched,
-                                      const struct gw_attempt *attempt, uint64_t run_ns)
+static inline void gw_job_usage_ended(struct gw_sched *sched, const struct gw_attempt *attempt,
+                                      uint64_t run_ns)
 {
+    struct gw_job_usage *usage = &attempt->job->usage;
     const struct gw_resource_class *shape = attempt->lane->shape;
     if (attempt->started_ns || attempt->is_long || attempt->gang || attempt->gpus ||
         shape->memory_bytes || run_ns >= GW_RAN_NS_MIN)
         gw_job_usage_ended_slowly(sched, attempt, run_ns);
     else
-        attempt->job->usage.slot_ns += run_ns * shape->slots;
+        usage->slot_ns += run_ns * shape->slots;
+    if (usage->slot_ns + usage->gpu_ns - usage->recorded_ns >= GW_USED_NS_MIN)
+        gw_job_usage_record(sched, attempt->job);
 }
 
 /* gw_job_usage_add adds what a running attempt has used so far. */
 void gw_job_usage_add(const struct gw_sched *sched, const struct gw_attempt *attempt,
                       struct gw_job_usage *usage);
-
-/* gw_job_usage_record makes the usage of an ending job durable. */
-void gw_job_usage_record(struct gw_sched *sched, struct gw_job *job);
 
 /* gw_job_usage_ran returns when the latest attempt of a task began and how long it ran. Returns
  * NULL if it ran for less than GW_RAN_NS_MIN or has not ended. */

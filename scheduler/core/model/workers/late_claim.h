@@ -18,7 +18,8 @@ struct gw_late_told {
     const struct gw_spec *spec;
     struct gw_resource_class *shape;
     uint32_t row, rank, kind, world, gpu_count;
-    bool late; /* it is a kept claim */
+    bool late;       /* it is a kept claim */
+    uint64_t ran_ns; /* how long it has executed */
     uint32_t gpus[GW_CLAIM_GPUS_MAX];
 };
 

@@ -17,6 +17,7 @@ struct gw_attempt_new {
     uint64_t near_bytes; /* size of the inputs that the worker has */
     uint64_t id;         /* id of an earlier term; 0: a new id */
     bool adopted;        /* it runs already; gpus has gpu_count numbers */
+    uint64_t ran_ns;     /* adopted: how long it has executed */
     bool ends_next;      /* it has ended already: the report of its end will follow */
     uint32_t gpu_count;
     const uint32_t *gpus; /* numbers of its GPUs; NULL: gpu.h picks them */

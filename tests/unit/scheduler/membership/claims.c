@@ -6,13 +6,14 @@ const char *claims_are_of = "";
 void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation, const struct row *rows,
                     uint32_t count)
 {
-    uint64_t attempt[ROWS_MAX], job[ROWS_MAX];
+    uint64_t attempt[ROWS_MAX], job[ROWS_MAX], ran_ns[ROWS_MAX];
     uint32_t rank[ROWS_MAX], index[ROWS_MAX], claim[ROWS_MAX], world[ROWS_MAX], gpus[ROWS_MAX];
     static const uint32_t numbers[ROWS_MAX] = {3};
     uint32_t gpu_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         attempt[i] = rows[i].attempt;
         job[i] = rows[i].job;
+        ran_ns[i] = rows[i].ran_ns;
         rank[i] = rows[i].rank;
         index[i] = rows[i].index;
         claim[i] = rows[i].claim;
@@ -35,6 +36,7 @@ void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation, const 
                                                         .attempt_world = {world, count},
                                                         .attempt_gpu_count = {gpus, count},
                                                         .attempt_gpus = {numbers, gpu_count},
+                                                        .attempt_ran_ns = {ran_ns, count},
                                                         .cluster = claims_are_of};
     say(w, peer, message);
 }

@@ -8,6 +8,7 @@
 struct row {
     uint64_t attempt, job;
     uint32_t rank, index, claim, world, gpus;
+    uint64_t ran_ns;
 };
 
 enum { ROWS_MAX = 16 };

@@ -1,7 +1,6 @@
 /* The order of the work of several users: fair share, quotas and borrowing. */
 #include "scheduler/core/model/model.h"
-#include "tests/unit/scheduler/sched_life.h"
-#include "tests/unit/scheduler/sched_world.h"
+#include "tests/unit/scheduler/membership/claims.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -230,6 +229,45 @@ static void usage_survives_a_restart_and_compaction(void **state)
     (void)state;
 }
 
+/* The durable usage contains the first 100 seconds of the task. */
+static void usage_contains_what_ran_during_a_restart(void **state)
+{
+    life_facts.size = 0;
+    struct cluster *c = next_run();
+    c->w->speaker = ADA;
+    send_spec(c->w, (struct gw_msg_spec){.key = 1, .memory_bytes = 1});
+    submit(c->w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    const uint64_t attempt = attempt_in(must(c->w, WORKER, GW_MESSAGE_assign), 0);
+    life_commit(c->w);
+    const uint64_t job = must(c->w, ADA, GW_MESSAGE_accepted)->accepted.job;
+    pass(c->w, 100 * SECOND);
+    gw_account_write(c->w->sched, true);
+    pass(c->w, MS);
+    life_commit(c->w);
+    free_cluster(c);
+    run_start_ns = 300 * SECOND;
+    const struct row row = {attempt, job, .rank = GW_RANK_NONE, .ran_ns = 300 * SECOND};
+    for (int ended = 0; ended <= 1; ended++) {
+        struct row claim = row;
+        claim.claim = ended ? GW_CLAIM_ENDED : GW_CLAIM_RUNS;
+        c = calloc(1, sizeof *c);
+        assert_non_null(c);
+        c->w = life_begin();
+        open_users(c->w);
+        set(c->w, &three);
+        connect_worker(c->w, WORKER, 7, &claim, 1);
+        expect_usage(c, "ada", 300.0 / 16);
+        if (!ended)
+            pass(c->w, 100 * SECOND);
+        finish(c->w, 0, attempt, GW_RANK_NONE, 3);
+        expect_usage(c, "ada", (ended ? 300.0 : 400.0) / 16);
+        free_cluster(c);
+    }
+    run_start_ns = MS;
+    gw_buffer_deinit(&life_facts);
+    (void)state;
+}
+
 /* A policy that is replaced keeps the usage of accounts that stay. */
 static void usage_survives_a_new_policy(void **state)
 {
@@ -323,6 +361,7 @@ int main(void)
         cmocka_unit_test(an_older_gang_of_a_heavy_user_waits_behind),
         cmocka_unit_test(usage_halves_in_a_week),
         cmocka_unit_test(usage_survives_a_restart_and_compaction),
+        cmocka_unit_test(usage_contains_what_ran_during_a_restart),
         cmocka_unit_test(usage_survives_a_new_policy),
         cmocka_unit_test(a_bad_policy_changes_nothing),
         cmocka_unit_test(quotas_bind_only_who_may_not_borrow),

@@ -195,6 +195,35 @@ static void only_tasks_inside_a_runner_are_claimed(void **state)
     free_world(w);
 }
 
+/* A new scheduler counts the time before it, too: of what runs, waits, and has failed meanwhile. */
+static void registration_says_how_long_attempts_executed(void **state)
+{
+    static const uint64_t expected_ns[] = {0, 3 * SECOND, 0, 2 * SECOND};
+    struct world *w = world_with_runner((struct gw_msg_spec){.slots = 1});
+    (void)state;
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 3, 1000), 0); /* such tasks are short */
+    for (uint32_t i = 1; i <= 2; i++)
+        must_assign(w, (struct task){.attempt = i, .index = i});
+    tick(w, SECOND);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .number = 1});
+    must_assign(w, (struct task){.attempt = 3, .index = 3, .spec = 1});
+    spawned(w, w->processes, 0, "");
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    tick(w, 2 * SECOND);
+    dies(w, w->processes, 3, 0);
+    w->lives++;
+    forget_sent(w);
+    open_scheduler(w);
+    const struct gw_msg_registration *said = &must_send(w, GW_MESSAGE_registration)->registration;
+    assert_int_equal(said->attempt_ran_ns.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint64_t is_ns = gw_col64_at(said->attempt_ran_ns, i);
+        const uint64_t should_ns = expected_ns[gw_col64_at(said->attempt, i)];
+        assert_in_range(is_ns, should_ns, should_ns ? should_ns + MS : 0);
+    }
+    free_world(w);
+}
+
 /* A gang of two functions runs here. */
 static struct world *world_with_gang(void)
 {
@@ -335,6 +364,7 @@ int main(void)
         cmocka_unit_test(reports_are_sent_again_to_a_new_scheduler),
         cmocka_unit_test(reports_of_a_grace_period_are_sent),
         cmocka_unit_test(only_tasks_inside_a_runner_are_claimed),
+        cmocka_unit_test(registration_says_how_long_attempts_executed),
         cmocka_unit_test(rank_ends_are_reported_again_to_a_new_scheduler),
         cmocka_unit_test(released_rank_result_is_not_reported_again),
         cmocka_unit_test(failure_is_reported_to_a_single_scheduler),
