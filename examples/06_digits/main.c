@@ -20,6 +20,7 @@ static const char usage[] =
     "usage: digits [options]\n"
     "\n"
     "  --ranks N          ranks of the gang (2)\n"
+    "  --min-ranks N      start also with fewer ranks, down to N; batch and rate stay the same\n"
     "  --data FOLDER      MNIST's files under their usual names, .gz or not (drawn digits)\n"
     "  --net NAME         convnet or residual (convnet)\n"
     "  --optimizer NAME   sgd, adam or lars (sgd)\n"
@@ -35,7 +36,7 @@ static const char usage[] =
 struct arguments {
     struct digits_train_options train;
     char data[PATH_MAX];
-    int64_t ranks;
+    int64_t ranks_min; /* 0: all ranks */
 };
 
 static int read_count(const char *option, const char *text, int64_t most, int64_t *count)
@@ -77,7 +78,9 @@ static int read_option(int option, struct arguments *arguments)
     struct digits_train_options *train = &arguments->train;
     switch (option) {
     case 'r':
-        return read_count("ranks", optarg, 4096, &arguments->ranks);
+        return read_count("ranks", optarg, 4096, &train->ranks);
+    case 'm':
+        return read_count("min-ranks", optarg, 4096, &arguments->ranks_min);
     case 'b':
         return read_count("batch", optarg, 1 << 16, &train->batch);
     case 'e':
@@ -115,6 +118,7 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments)
 {
     static const struct option options[] = {
         {"ranks", required_argument, NULL, 'r'},
+        {"min-ranks", required_argument, NULL, 'm'},
         {"data", required_argument, NULL, 'd'},
         {"net", required_argument, NULL, 'n'},
         {"optimizer", required_argument, NULL, 'o'},
@@ -143,25 +147,28 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments)
                     : strcmp(train->optimizer, "lars") == 0 ? 0.05
                                                             : 0.01;
     train->data = arguments->data;
+    train->batch *= train->ranks; /* the user said how many for each */
     return rc;
 }
 
 static int train(const struct arguments *arguments, struct gw_error *error)
 {
     const struct digits_train_options *options = &arguments->train;
-    const uint32_t ranks = (uint32_t)arguments->ranks;
+    const uint32_t ranks = (uint32_t)options->ranks;
     struct gw_client *client = NULL;
     struct gw_future *future = NULL;
     struct gw_value *value = NULL;
     struct digits_train_result result;
     (void)printf("A gang of %u rank%s, %lld images each (global batch %lld): %s with %s.\n", ranks,
-                 ranks == 1 ? "" : "s", (long long)options->batch,
-                 (long long)options->batch * ranks, options->net, options->optimizer);
+                 ranks == 1 ? "" : "s", (long long)options->batch / ranks,
+                 (long long)options->batch, options->net, options->optimizer);
     (void)fflush(stdout);
     int rc = gw_client_open(GW_CLIENT_OPTIONS(.slots = ranks), &client, error);
     if (rc == 0)
-        rc = gw_dispatch(client, ranks, digits_train, GW_OPTIONS(.gpu.count = options->gpu),
-                         GW_ARGS(digits_train_argument(options)), &future, error);
+        rc = gw_dispatch(
+            client, ranks, digits_train,
+            GW_OPTIONS(.gang.min_ranks = (uint32_t)arguments->ranks_min, .gpu.count = options->gpu),
+            GW_ARGS(digits_train_argument(options)), &future, error);
     if (rc == 0) {
         rank_log_print(client, future, false);
         rc = gw_future_get(future, 0, &value, error);
@@ -186,8 +193,8 @@ int main(int argc, char **argv)
                                             .precision = "f32",
                                             .batch = 50,
                                             .epochs = 8,
-                                            .seed = 1},
-                                  .ranks = 2};
+                                            .ranks = 2,
+                                            .seed = 1}};
     struct gw_error error = {0};
     if (read_arguments(argc, argv, &arguments) < 0)
         return EXIT_USAGE;

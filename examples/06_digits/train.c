@@ -1,5 +1,8 @@
 /* The training loop. All ranks take the same path: whatever decides about the next collective call
- * comes from options and from numbers that were reduced over all ranks. */
+ * comes from options and from numbers that were reduced over all ranks.
+ *
+ * Any number of ranks computes the same, up to rounding: they share the batch, in the same order of
+ * images, and normalise over all of it. So a later attempt goes on with as many ranks as it has. */
 #include "examples/06_digits/train.h"
 
 #include "examples/06_digits/images.h"
@@ -15,9 +18,10 @@
 
 enum { WARM_UP_EPOCHS = 1, SHIFT_MAX = 2 };
 
-/* Where training stands; the head of a checkpoint. */
+/* Where training stands; a section of a checkpoint. */
 struct position {
-    int64_t epoch, step; /* step: of the epoch */
+    int64_t epoch, used; /* used: images of the epoch that all ranks together have used */
+    int64_t step;        /* steps done */
     struct gw_schedule_state schedule;
     struct gw_plateau_state plateau;
     struct gw_scaler_state scaler;
@@ -41,12 +45,12 @@ struct run {
     struct gw_schedule *schedule;
     struct gw_plateau *plateau;
     struct gw_sampler *sampler;
-    nn_real *pixels; /* [batch][DIGITS_PIXELS] */
-    uint8_t *labels; /* [batch] */
-    char *state;     /* a checkpoint: position, parameters, statistics, optimizer */
-    size_t state_bytes;
+    size_t room;     /* most images of a step on a rank */
+    nn_real *pixels; /* [room][DIGITS_PIXELS] */
+    uint8_t *labels; /* [room] */
+    size_t count;    /* images of a step on this rank */
     struct position at;
-    int64_t steps; /* of an epoch */
+    double loss, seen; /* of this epoch on this rank: the sum of losses, and of how many images */
     double held_out_loss, accuracy, seconds, trained;
     int rc; /* of the backward pass that is going on */
 };
@@ -72,6 +76,7 @@ struct gw_value *digits_train_argument(const struct digits_train_options *option
     rc |= gw_dict_set(dict, "batch", gw_i64(options->batch));
     rc |= gw_dict_set(dict, "epochs", gw_i64(options->epochs));
     rc |= gw_dict_set(dict, "lr", gw_f64(options->lr));
+    rc |= gw_dict_set(dict, "ranks", gw_i64(options->ranks));
     rc |= gw_dict_set(dict, "seed", gw_i64(options->seed));
     if (rc == 0)
         return dict;
@@ -102,6 +107,8 @@ static int read_options(struct gw_task *task, struct digits_train_options *optio
         rc = gw_value_get_i64(gw_value_find(dict, "epochs"), &options->epochs, error);
     if (rc == 0)
         rc = gw_value_get_f64(gw_value_find(dict, "lr"), &options->lr, error);
+    if (rc == 0)
+        rc = gw_value_get_i64(gw_value_find(dict, "ranks"), &options->ranks, error);
     return rc == 0 ? gw_value_get_i64(gw_value_find(dict, "seed"), &options->seed, error) : rc;
 }
 
@@ -154,26 +161,28 @@ static int make_net(struct run *run)
 {
     struct gw_error *error = gw_task_error(run->task);
     struct gw_comm *comm = gw_task_comm(run->task);
-    const size_t batch = (size_t)run->options.batch;
+    const size_t batch = (size_t)run->options.batch, ranks = (size_t)gw_comm_size(comm);
+    run->room = (batch + ranks - 1) / ranks;
+    run->count = batch / ranks + ((size_t)gw_comm_rank(comm) < batch % ranks);
     run->net = digits_model_new(run->options.net);
     if (!run->net)
         return gw_task_fail(run->task, GW_EINVAL, "there is no net \"%s\": convnet or residual",
                             run->options.net);
     int rc = run->options.gpu ? nn_device_open(comm, &run->device, error) : 0;
     nn_net_use_device(run->net, run->device);
-    nn_net_synchronise(run->net, gw_comm_size(comm) > 1 ? comm : NULL);
+    nn_net_synchronise(run->net, ranks > 1 ? comm : NULL);
     if (rc == 0)
-        rc = nn_net_prepare(run->net, batch, error);
+        rc = nn_net_prepare(run->net, run->room, error);
     if (rc < 0)
         return rc;
     const size_t bytes = nn_net_parameters(run->net) * sizeof *run->parameters;
     run->parameters_copy = run->parameters = calloc(1, bytes);
     if (run->device)
         run->parameters = nn_device_alloc(run->device, bytes);
-    run->pixels = calloc(batch * DIGITS_PIXELS, sizeof *run->pixels);
-    run->labels = calloc(batch, 1);
+    run->pixels = calloc(run->room * DIGITS_PIXELS, sizeof *run->pixels);
+    run->labels = calloc(run->room, 1);
     if (!run->parameters_copy || !run->parameters || !run->pixels || !run->labels)
-        return gw_task_fail(run->task, GW_ENOMEM, "no memory for batches of %zu images", batch);
+        return gw_task_fail(run->task, GW_ENOMEM, "no memory for batches of %zu images", run->room);
     nn_net_randomise(run->net, (uint64_t)run->options.seed, run->parameters_copy);
     rc = copy_parameters(run, true);
     if (rc == 0)
@@ -254,30 +263,30 @@ static int make_optimizer(struct run *run)
 }
 
 /* The sampler and the learning rate: k ranks have k times the rate, after a warm-up that goes up to
- * it from the rate of one (arXiv 1706.02677). */
+ * it from the rate of one (arXiv 1706.02677). An attempt with fewer ranks keeps batch and rate. */
 static int make_schedule(struct run *run)
 {
     struct gw_error *error = gw_task_error(run->task);
     const int ranks = gw_comm_size(gw_task_comm(run->task));
-    if ((int64_t)run->images.train < run->options.batch * ranks)
+    if ((int64_t)run->images.train < run->options.batch)
         return gw_task_fail(run->task, GW_EINVAL,
-                            "%zu images do not fill one batch of %d x %lld: take a smaller batch",
-                            run->images.train, ranks, (long long)run->options.batch);
+                            "%zu images do not fill one batch of %lld: take a smaller batch",
+                            run->images.train, (long long)run->options.batch);
     int rc = gw_sampler_new(GW_SAMPLER_OPTIONS(.samples = (int64_t)run->images.train,
                                                .rank = gw_comm_rank(gw_task_comm(run->task)),
-                                               .ranks = ranks, .seed = (uint64_t)run->options.seed,
-                                               .drop_last = true),
+                                               .ranks = ranks, .seed = (uint64_t)run->options.seed),
                             &run->sampler, error);
     if (rc < 0)
         return rc;
-    run->steps = gw_sampler_count(run->sampler) / run->options.batch;
-    const int64_t warm_up = run->options.epochs > WARM_UP_EPOCHS ? WARM_UP_EPOCHS * run->steps : 0;
-    rc = gw_schedule_new(GW_SCHEDULE_OPTIONS(.kind = run->options.plateau ? GW_SCHEDULE_CONSTANT
-                                                                          : GW_SCHEDULE_COSINE,
-                                             .lr = run->options.lr, .ranks = ranks,
-                                             .warm_up_steps = warm_up,
-                                             .period = run->options.epochs * run->steps - warm_up),
-                         &run->schedule, error);
+    const int64_t steps = (int64_t)run->images.train / run->options.batch; /* of an epoch */
+    const int64_t warm_up = run->options.epochs > WARM_UP_EPOCHS ? WARM_UP_EPOCHS * steps : 0;
+    rc =
+        gw_schedule_new(GW_SCHEDULE_OPTIONS(.kind = run->options.plateau ? GW_SCHEDULE_CONSTANT
+                                                                         : GW_SCHEDULE_COSINE,
+                                            .lr = run->options.lr, .ranks = (int)run->options.ranks,
+                                            .warm_up_steps = warm_up,
+                                            .period = run->options.epochs * steps - warm_up),
+                        &run->schedule, error);
     if (rc == 0)
         rc = gw_plateau_new(GW_PLATEAU_OPTIONS(.patience = 2, .factor = 0.2), &run->plateau, error);
     return rc;
@@ -285,67 +294,84 @@ static int make_schedule(struct run *run)
 
 /* -- Checkpoints ------------------------------------------------------------------------------- */
 
-static int make_state(struct run *run)
-{
-    size_t statistics, optimizer;
-    (void)nn_net_statistics(run->net, &statistics);
-    (void)gw_optimizer_state(run->optimizer, &optimizer);
-    run->state_bytes =
-        sizeof run->at + (nn_net_parameters(run->net) + statistics) * sizeof(nn_real) + optimizer;
-    run->state = calloc(1, run->state_bytes);
-    return run->state ? 0 : gw_task_fail(run->task, GW_ENOMEM, "no memory for a checkpoint");
-}
-
-/* Copies `bytes` bytes between a part of the state and its owner, and goes on behind them. */
-static char *move(char *state, void *owner, size_t bytes, bool saves)
-{
-    memcpy(saves ? state : owner, saves ? owner : state, bytes);
-    return state + bytes;
-}
-
-static int save(struct run *run)
+/* Adds the sections, whose data is borrowed until the set is freed. */
+static int store(struct run *run, struct gw_checkpoint *checkpoint)
 {
     size_t statistics, optimizer;
     nn_real *numbers = nn_net_statistics(run->net, &statistics);
     const void *moments = gw_optimizer_state(run->optimizer, &optimizer);
-    const int rc = copy_parameters(run, false);
+    int rc = copy_parameters(run, false);
     if (rc < 0 || !moments)
         return rc < 0 ? rc : gw_task_fail(run->task, GW_EIO, "cannot read the GPU's memory");
     run->at.schedule = gw_schedule_state(run->schedule);
     run->at.plateau = gw_plateau_state(run->plateau);
     if (run->scaler)
         run->at.scaler = gw_scaler_state(run->scaler);
-    char *at = move(run->state, &run->at, sizeof run->at, true);
-    at = move(at, run->parameters_copy, nn_net_parameters(run->net) * sizeof(nn_real), true);
-    at = move(at, numbers, statistics * sizeof(nn_real), true);
-    memcpy(at, moments, optimizer);
-    return gw_checkpoint_save(run->task, run->state, run->state_bytes,
-                              run->at.epoch * run->steps + run->at.step);
+    rc = gw_checkpoint_set_bytes(checkpoint, "digits.position", &run->at, sizeof run->at);
+    if (rc == 0)
+        rc = gw_checkpoint_set_bytes(checkpoint, "digits.parameters", run->parameters_copy,
+                                     nn_net_parameters(run->net) * sizeof(nn_real));
+    if (rc == 0)
+        rc = gw_checkpoint_set_bytes(checkpoint, "digits.statistics", numbers,
+                                     statistics * sizeof(nn_real));
+    if (rc == 0)
+        rc = gw_checkpoint_set_bytes(checkpoint, "digits.optimizer", moments, optimizer);
+    return rc < 0 ? gw_task_fail(run->task, rc, "a checkpoint: %s", gw_error_text(rc)) : 0;
 }
 
-static int restore(struct run *run)
+static int save(struct run *run)
 {
-    size_t statistics, optimizer;
-    int64_t step;
-    int rc = gw_checkpoint_load(run->task, run->state, run->state_bytes, &step);
-    if (rc < 0 || step == 0)
-        return rc;
-    nn_real *numbers = nn_net_statistics(run->net, &statistics);
-    (void)gw_optimizer_state(run->optimizer, &optimizer);
-    char *at = move(run->state, &run->at, sizeof run->at, false);
-    at = move(at, run->parameters_copy, nn_net_parameters(run->net) * sizeof(nn_real), false);
-    at = move(at, numbers, statistics * sizeof(nn_real), false);
-    rc = gw_optimizer_set_state(run->optimizer, at, optimizer, gw_task_error(run->task));
+    struct gw_checkpoint *checkpoint = gw_checkpoint_new();
+    int rc = checkpoint ? store(run, checkpoint)
+                        : gw_task_fail(run->task, GW_ENOMEM, "no memory for a checkpoint");
     if (rc == 0)
-        rc = nn_net_statistics_changed(run->net, gw_task_error(run->task));
+        rc = gw_task_checkpoint_save(run->task, checkpoint, run->at.step);
+    gw_checkpoint_free(checkpoint);
+    return rc;
+}
+
+static int restore_from(struct run *run, const struct gw_checkpoint *checkpoint)
+{
+    struct gw_error *error = gw_task_error(run->task);
+    size_t statistics, bytes;
+    const void *moments;
+    nn_real *numbers = nn_net_statistics(run->net, &statistics);
+    int rc = gw_checkpoint_copy(checkpoint, "digits.position", &run->at, sizeof run->at, error);
+    if (rc == 0)
+        rc = gw_checkpoint_copy(checkpoint, "digits.parameters", run->parameters_copy,
+                                nn_net_parameters(run->net) * sizeof(nn_real), error);
+    if (rc == 0)
+        rc = gw_checkpoint_copy(checkpoint, "digits.statistics", numbers,
+                                statistics * sizeof(nn_real), error);
+    if (rc == 0)
+        rc = gw_checkpoint_bytes(checkpoint, "digits.optimizer", &moments, &bytes);
+    if (rc == 0)
+        rc = gw_optimizer_set_state(run->optimizer, moments, bytes, error);
+    if (rc == 0)
+        rc = nn_net_statistics_changed(run->net, error);
     if (rc == 0)
         rc = copy_parameters(run, true);
+    if (rc < 0)
+        return rc;
     if (run->scaler)
         gw_scaler_set_state(run->scaler, &run->at.scaler);
     gw_plateau_set_state(run->plateau, &run->at.plateau);
     gw_schedule_set_state(run->schedule, &run->at.schedule);
-    if (gw_task_rank(run->task) == 0)
-        (void)printf("continues at step %lld\n", (long long)step);
+    return 0;
+}
+
+/* Goes on from the checkpoint of an attempt before this one, with as many ranks as there are. */
+static int restore(struct run *run)
+{
+    struct gw_checkpoint *checkpoint = NULL;
+    int64_t step;
+    int rc = gw_task_checkpoint_load(run->task, &checkpoint, &step);
+    if (rc == 0 && checkpoint)
+        rc = restore_from(run, checkpoint);
+    if (rc == 0 && checkpoint && gw_task_rank(run->task) == 0)
+        (void)printf("continues at step %lld, with %d ranks\n", (long long)step,
+                     gw_comm_size(gw_task_comm(run->task)));
+    gw_checkpoint_free(checkpoint);
     return rc;
 }
 
@@ -368,19 +394,20 @@ static void put_image(struct run *run, size_t n, size_t i, int right, int down)
     run->labels[n] = run->images.labels[i];
 }
 
-/* The batch of the current step. Each image is moved by up to SHIFT_MAX pixels, in each epoch in
- * another way, so that the network sees more than the few images of the data. How depends on the
- * image and the epoch alone, and so not on the number of ranks. */
+/* This rank's part of the batch: the next images of the epoch's order, one rank after the other. So
+ * the batch has the same images with any number of ranks. Each image is moved by up to SHIFT_MAX
+ * pixels, in each epoch in another way, so that the network sees more than the few images of the
+ * data. How depends on the image and the epoch alone, and so not on the number of ranks. */
 static void choose_batch(struct run *run)
 {
-    const int64_t batch = run->options.batch;
-    for (int64_t n = 0; n < batch; n++) {
-        const int64_t i = gw_sampler_index(run->sampler, run->at.step * batch + n);
+    gw_sampler_skip(run->sampler, run->at.used);
+    for (size_t n = 0; n < run->count; n++) {
+        const int64_t i = gw_sampler_index(run->sampler, (int64_t)n);
         struct gw_rng rng;
         gw_rng_init(&rng, (uint64_t)(run->at.epoch * (int64_t)run->images.count + i));
         const int right = (int)gw_rng_below(&rng, 2 * SHIFT_MAX + 1) - SHIFT_MAX;
         const int down = (int)gw_rng_below(&rng, 2 * SHIFT_MAX + 1) - SHIFT_MAX;
-        put_image(run, (size_t)n, (size_t)i, right, down);
+        put_image(run, n, (size_t)i, right, down);
     }
 }
 
@@ -407,7 +434,8 @@ static int optimizer_step(struct run *run)
 static int train_step(struct run *run, double *loss)
 {
     struct gw_error *error = gw_task_error(run->task);
-    const int64_t batch = run->options.batch;
+    const double batch = (double)run->options.batch, count = (double)run->count;
+    const double ranks = gw_comm_size(gw_task_comm(run->task));
     const nn_real *output;
     size_t right;
     choose_batch(run);
@@ -415,10 +443,11 @@ static int train_step(struct run *run, double *loss)
         digits_precision_zero(&run->precision);
     else
         gw_ddp_zero(run->ddp);
-    if (run->scaler)
-        nn_net_scale_loss(run->net, gw_scaler_scale(run->scaler));
+    /* Each image counts the same: the mean over the ranks follows. */
+    nn_net_scale_loss(run->net,
+                      (run->scaler ? gw_scaler_scale(run->scaler) : 1) * count * ranks / batch);
     int rc =
-        nn_net_forward(run->net, run->parameters, run->pixels, (size_t)batch, true, &output, error);
+        nn_net_forward(run->net, run->parameters, run->pixels, run->count, true, &output, error);
     if (rc == 0)
         rc = nn_net_entropy(run->net, run->labels, error);
     if (rc == 0)
@@ -440,24 +469,28 @@ static int train_step(struct run *run, double *loss)
     gw_optimizer_set_lr(run->optimizer, gw_schedule_lr(run->schedule) * run->at.reduced);
     rc = optimizer_step(run);
     (void)gw_schedule_next(run->schedule);
-    run->trained += (double)batch * gw_comm_size(gw_task_comm(run->task));
+    run->loss += *loss * count;
+    run->seen += count;
+    run->trained += batch;
+    run->at.used += run->options.batch;
+    run->at.step++;
     return rc;
 }
 
-/* Each rank takes its part of the held-out images. */
-static int evaluate(struct run *run)
+/* Each rank takes its part of the held-out images. *loss becomes the mean of the epoch's losses. */
+static int evaluate(struct run *run, double *loss)
 {
     const size_t ranks = (size_t)gw_comm_size(gw_task_comm(run->task));
     const size_t rank = (size_t)gw_comm_rank(gw_task_comm(run->task));
     const size_t count = run->images.count - run->images.train;
-    const size_t end = count * (rank + 1) / ranks, batch = (size_t)run->options.batch;
+    const size_t end = count * (rank + 1) / ranks, batch = run->room;
     struct gw_error *error = gw_task_error(run->task);
-    double sums[2] = {0};
+    double sums[4] = {0, 0, run->loss, run->seen};
     int rc = 0;
     for (size_t first = count * rank / ranks; first < end && rc == 0; first += batch) {
         const size_t some = end - first < batch ? end - first : batch;
         const nn_real *output;
-        double loss;
+        double part;
         size_t right;
         for (size_t i = 0; i < some; i++)
             put_image(run, i, run->images.train + first + i, 0, 0);
@@ -465,48 +498,46 @@ static int evaluate(struct run *run)
         if (rc == 0)
             rc = nn_net_entropy(run->net, run->labels, error);
         if (rc == 0)
-            rc = nn_net_entropy_end(run->net, &loss, &right, error);
+            rc = nn_net_entropy_end(run->net, &part, &right, error);
         if (rc < 0)
             break;
-        sums[0] += (double)some * loss;
+        sums[0] += (double)some * part;
         sums[1] += (double)right;
     }
     if (rc == 0)
-        rc = sum_over_ranks(gw_task_comm(run->task), sums, 2, error);
+        rc = sum_over_ranks(gw_task_comm(run->task), sums, 4, error);
     run->held_out_loss = sums[0] / (double)count;
     run->accuracy = sums[1] / (double)count;
+    *loss = sums[2] / sums[3];
     return rc;
 }
 
 /* Trains to the end of the epoch. Returns 0, GW_PAUSE, GW_STOP or an error. */
-static int train_epoch(struct run *run, double *loss)
+static int train_epoch(struct run *run)
 {
     const double began = now_s();
-    double sum = 0, step_loss = 0;
+    double loss = 0;
     int rc = 0;
     gw_sampler_set_epoch(run->sampler, (uint64_t)run->at.epoch);
-    const int64_t first = run->at.step;
-    while (rc == 0 && run->at.step < run->steps) {
-        rc = train_step(run, &step_loss);
-        if (rc < 0)
-            return rc;
-        sum += step_loss;
-        run->at.step++;
-        rc = gw_task_step(run->task, run->at.epoch * run->steps + run->at.step, "loss", step_loss);
+    run->loss = run->seen = 0;
+    while (rc == 0 && run->at.used + run->options.batch <= (int64_t)run->images.train) {
+        rc = train_step(run, &loss);
+        if (rc == 0)
+            rc = gw_task_step(run->task, run->at.step, "loss", loss);
     }
     run->seconds += now_s() - began;
-    *loss = run->at.step > first ? sum / (double)(run->at.step - first) : 0;
     return rc;
 }
 
-static int end_epoch(struct run *run, double loss)
+static int end_epoch(struct run *run)
 {
     const double rate = gw_optimizer_lr(run->optimizer);
-    const int rc = evaluate(run);
+    double loss;
+    const int rc = evaluate(run, &loss);
     if (rc < 0)
         return rc;
     run->at.epoch++;
-    run->at.step = 0;
+    run->at.used = 0;
     if (run->options.plateau)
         run->at.reduced = gw_plateau_next(run->plateau, run->held_out_loss, run->at.reduced);
     if (gw_task_rank(run->task) == 0) {
@@ -521,7 +552,7 @@ static int end_epoch(struct run *run, double loss)
 
 static int train(struct run *run)
 {
-    double loss = 0;
+    double loss;
     int rc = make_net(run);
     if (rc == 0)
         rc = open_ddp(run);
@@ -529,19 +560,17 @@ static int train(struct run *run)
         rc = make_optimizer(run);
     if (rc == 0)
         rc = make_schedule(run);
-    if (rc == 0)
-        rc = make_state(run);
     run->at.reduced = 1;
     if (rc == 0)
         rc = restore(run);
     if (rc == 0 && run->at.epoch >= run->options.epochs) /* an attempt that had just finished */
-        rc = evaluate(run);
+        rc = evaluate(run, &loss);
     while (rc == 0 && run->at.epoch < run->options.epochs) {
-        rc = train_epoch(run, &loss);
+        rc = train_epoch(run);
         if (rc == GW_PAUSE || rc == GW_STOP)
             return save(run);
         if (rc == 0)
-            rc = end_epoch(run, loss);
+            rc = end_epoch(run);
     }
     return rc;
 }
@@ -574,7 +603,6 @@ static int digits_train(struct gw_task *task)
     free(run.parameters_copy);
     free(run.pixels);
     free(run.labels);
-    free(run.state);
     return rc;
 }
 GW_TASK(digits_train);

@@ -13,9 +13,10 @@ struct digits_train_options {
     const char *data;      /* folder with MNIST's files; "": drawn digits */
     bool gpu;              /* train on GPUs: the gang has one for each rank */
     bool plateau;  /* the rate falls if the held-out loss no longer does; else by a cosine */
-    int64_t batch; /* images of each rank */
+    int64_t batch; /* images of a step, of all ranks together; at least one for each */
     int64_t epochs;
-    double lr; /* of one rank; it is multiplied by the number of ranks */
+    double lr;     /* of one rank */
+    int64_t ranks; /* the rate is multiplied by it, however many ranks an attempt has */
     int64_t seed;
 };
 

@@ -107,6 +107,27 @@ class Digits(e2e.Case):
         self.assertRegex(said, r"continues at step \d+")
         self.assertEqual(re.search(epoch, said)[1], expected)
 
+    @e2e.in_release
+    def test_gang_shrinks_and_grows_without_a_change_of_the_loss(self):
+        """The losses at the end are those of an undisturbed gang: the gang goes on from the
+        checkpoint of each epoch, with the same batch and rate, and uses each image once."""
+        options = ("--ranks", "4", "--min-ranks", "2", "--batch", "13", "--epochs", "40", "--lr",
+                   ".00002", "--data", self.folder([0, 60, 120, 180] * 50, [0, 1, 2, 3] * 50))
+        losses = r"epoch 40/40  loss ([\d.]+)  held out: loss ([\d.]+)"
+        self.up("--slots", "2")
+        second = self.start(e2e.BINARY, "worker", "--dir", self.cluster(), "--name", "second",
+                            "--slots", "2")
+        expected = re.search(losses, self.digits(*options).stdout).groups()
+        gang = self.start(DIGITS, *options)
+        gang.wait_output("epoch +2/40")
+        second.kill(signal.SIGKILL)
+        gang.wait_output(r"continues at step \d+, with 2 ranks")
+        self.start(e2e.BINARY, "worker", "--dir", self.cluster(), "--name", "third", "--slots", "2")
+        gang.wait_output(r"continues at step \d+, with 4 ranks")
+        self.assertEqual(gang.wait(200), 0, gang.text)
+        for loss, wanted in zip(re.search(losses, gang.text).groups(), expected):
+            self.assertAlmostEqual(float(loss), float(wanted), delta=.0002)
+
 
 class ParameterServer(e2e.Case):
     def staleness(self, text):
