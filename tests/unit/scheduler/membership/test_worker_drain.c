@@ -104,6 +104,28 @@ static void deadline_ends_tasks_and_gangs_and_counts_against_no_budget(void **st
     free_world(w);
 }
 
+/* The next attempt has the place in the table that the ended attempt had. */
+static void deadline_ends_the_next_attempt_too(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    submit_task(w, 1, (struct gw_msg_spec){0});
+    for (int i = 0; i < 2; i++) {
+        const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+        drain(w, 1);
+        pass(w, MS);
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_PREEMPT);
+        attempt_ended(w, 0,
+                      (struct gw_msg_ended){.attempt = attempt,
+                                            .rank = GW_RANK_NONE,
+                                            .outcome = GW_OUTCOME_KILLED,
+                                            .executing = 1});
+        ask_worker(w, ADMIN, (struct gw_msg_worker_ask){.name = "a"});
+    }
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
 static void gang_at_the_deadline_of_one_worker_starts_again(void **state)
 {
     struct world *w = begin();
@@ -182,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drained_worker_returns_what_waits_and_takes_nothing),
         cmocka_unit_test(deadline_ends_tasks_and_gangs_and_counts_against_no_budget),
+        cmocka_unit_test(deadline_ends_the_next_attempt_too),
         cmocka_unit_test(gang_at_the_deadline_of_one_worker_starts_again),
         cmocka_unit_test(passing_check_undrains_only_what_a_check_drained),
         cmocka_unit_test(worker_stays_drained_across_restarts),
