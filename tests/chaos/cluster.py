@@ -96,6 +96,10 @@ class Worker:
         self.cluster, self.name, self.lives = cluster, name, 0
         self.link = Link(cluster.network, cluster.address)
         self.machine = os.path.join(cluster.dir, f"machine-{name}")
+        self.folder = cluster.folder
+        if cluster.apart:
+            self.folder += f"-{name}"
+            os.mkdir(self.folder, 0o700)
         self.gpus_used(0)
         self.start()
 
@@ -109,7 +113,7 @@ class Worker:
     def start(self):
         self.lives += 1
         self.process = Daemon(
-            [e2e.BINARY, "worker", "--dir", self.cluster.folder, "--connect", self.link.address,
+            [e2e.BINARY, "worker", "--dir", self.folder, "--connect", self.link.address,
              "--name", self.name, "--slots", str(SLOTS), "--trust-users"], cwd=self.cluster.dir,
             env=dict(self.cluster.env, GANGWAY_TOKEN=self.cluster.worker_token,
                      FAKE_NVML=self.machine))
@@ -131,7 +135,9 @@ class Worker:
 
 
 class Cluster:
-    def __init__(self):
+    def __init__(self, apart=False):
+        """`apart`: as if the workers were on several hosts, whose folders are not shared."""
+        self.apart = apart
         self.dir = tempfile.mkdtemp(prefix="gw-chaos-", dir=e2e.lasting_folder())
         self.mark = uuid.uuid4().hex
         self.env = {k: v for k, v in os.environ.items()
@@ -265,8 +271,9 @@ class Cluster:
         """The resources still in use; None: there are none."""
         status = self.ask("status")
         count = len(self.workers)
+        gpus = GPUS * (count if self.apart else 1)
         wanted = {"workers": count, "slots": count * SLOTS, "slots_free": count * SLOTS,
-                  "gpus": GPUS, "gpus_free": GPUS}
+                  "gpus": gpus, "gpus_free": gpus}
         differs = {k: (status[k], v) for k, v in wanted.items() if status[k] != v}
         running = {k: status["tasks"][k] for k in ("waiting", "running") if status["tasks"][k]}
         if differs or running:
@@ -300,9 +307,12 @@ class Cluster:
                 return
             if time.monotonic() > deadline:
                 raise Failed(f"{QUIET_S} s after it ended: {busy}")
-            self.scheduler.drain()
-            for worker in self.workers:
-                worker.process.drain()
+            self.drain()
+
+    def drain(self):
+        """Reads the output of its daemons, which would wait for that."""
+        for process in [self.scheduler] + [worker.process for worker in self.workers]:
+            process.drain()
 
     def daemons(self):
         found = {"scheduler": self.scheduler.pid}
