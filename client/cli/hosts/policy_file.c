@@ -92,11 +92,15 @@ static int read_rest(struct gw_config_file *file, struct gw_cluster_policy *poli
                                 error);
 }
 
-/* Returns true if the text has these two words next to each other, as whole words. */
+/* Returns true if the text has these two words next to each other, as whole words. Errors have bad
+ * names in quotes, and 80 bytes of them. */
 static bool names(const char *text, const char *kind, const char *name)
 {
-    char both[2 * GW_ACCOUNT_NAME_MAX];
+    char both[2 * GW_ACCOUNT_NAME_MAX], quoted[2 * GW_ACCOUNT_NAME_MAX];
     const int length = snprintf(both, sizeof both, "%s %s", kind, name);
+    (void)snprintf(quoted, sizeof quoted, "%s \"%.80s\"", kind, name);
+    if (strstr(text, quoted))
+        return true;
     for (const char *at = text; (at = strstr(at, both)); at++)
         if (!isalnum((unsigned char)at[length]) &&
             (!at[length] || !strchr("_.-@", at[length]) || at[length + 1] == ' '))

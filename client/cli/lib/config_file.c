@@ -156,6 +156,8 @@ static int check_text(const char *path, const char *text, struct gw_error *error
         length = token_at(text);
         errno = 0;
         const long long number = strtoll(text, &end, 10);
+        while (errno && *end == 'L')
+            end++;
         if (end == text + length && (errno || number > INT32_MAX || number < INT32_MIN))
             return gw_error_set(error, GW_EINVAL, "%s:%u: the number %.*s is too large: %s", path,
                                 line, (int)(length < 32 ? length : 32), text,

@@ -108,8 +108,10 @@ static int check_users(const struct gw_account_config *account, struct gw_strmap
 {
     for (uint32_t i = 0; i < account->user_count; i++) {
         const char *user = account->users[i];
+        char of[GW_ACCOUNT_NAME_MAX + 32];
         uint64_t other;
-        int rc = check_name("user", user, error);
+        (void)snprintf(of, sizeof of, "account %s: user", account->name);
+        int rc = check_name(of, user, error);
         if (rc < 0)
             return rc;
         if (gw_strmap_get(users, user, &other))
