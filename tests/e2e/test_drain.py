@@ -41,6 +41,8 @@ class Drain(e2e.Case):
         lines.next()
         self.gangway("worker", "drain", "worker-1", "--deadline", "0")
         lines.next()  # its second attempt
+        self.assertRegex(self.gangway("events", job).stdout,
+                         r"attempt 1 ended on \S+: drained by gangway worker")
         self.assertEqual(self.states(), {"worker-1": "drained", "worker-2": "ready"})
         self.gangway("cancel", job)
 

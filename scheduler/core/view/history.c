@@ -101,14 +101,17 @@ static void tell_attempt_outcome(const struct gw_logged *fact, struct gw_text *t
     const char *why = fact->text ? fact->text : gw_sched_outcome_name(fact->detail);
     bool here =
         strncmp(why, "on ", 3) == 0; /* the sentence is "failed on a" or "failed: rank 0 on a" */
+    bool preempted = fact->detail == GW_OUTCOME_PREEMPTED;
     if (fact->detail == 0)
         gw_text_say(text, "given back by its worker before it began");
     else
-        gw_text_say(text, "attempt %u %s %s", fact->try_number,
-                    fact->number                           ? "did not begin:"
-                    : fact->detail == GW_OUTCOME_PREEMPTED ? "ended,"
-                    : here                                 ? "failed"
-                                                           : "failed:",
+        gw_text_say(text, "attempt %u %s%s %s", fact->try_number,
+                    fact->number ? "did not begin"
+                    : preempted  ? "ended"
+                                 : "failed",
+                    here                         ? ""
+                    : preempted && !fact->number ? ","
+                                                 : ":",
                     why);
 }
 

@@ -112,6 +112,8 @@ void gw_sched_event_log_outcome(struct gw_sched *sched, struct gw_job *job, uint
     char why[2 * GW_LOGGED_TEXT_MAX] = "";
     struct gw_text text = {why, sizeof why, 0};
     bool taken_back = end->outcome == GW_OUTCOME_KILLED && !end->executing;
+    /* If an admin ends a worker, its tasks have not failed. */
+    uint32_t outcome = end->dismissed ? GW_OUTCOME_PREEMPTED : end->outcome;
     const char *tail = end->stderr_tail ? end->stderr_tail : "";
     size_t length = strlen(tail);
     while (length > 0 && tail[length - 1] == '\n')
@@ -125,7 +127,7 @@ void gw_sched_event_log_outcome(struct gw_sched *sched, struct gw_job *job, uint
         gw_text_say(&text, "; its last line: %.*s", (int)(length - line), tail + line);
     GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_TRY_ENDED, .index = index,
                  .try_number = job->tasks.charges[index].tries,
-                 .detail = taken_back ? 0 : (uint8_t)end->outcome,
+                 .detail = taken_back ? 0 : (uint8_t)outcome,
                  .count = (uint32_t)(end->signal ? 128 + end->signal : end->exit_code),
                  .number = unbegun, .text = taken_back ? NULL : why);
 }
