@@ -341,3 +341,12 @@ int gw_files_make(const char *path)
 {
     return simple(path, NULL, (struct gw_files_request){.operation = GW_FILES_MAKE});
 }
+
+int gw_files_count(const char *path, uint64_t *bytes, uint64_t *free_bytes)
+{
+    struct call call = {.request = {.operation = GW_FILES_COUNT}, .texts = {path}};
+    int rc = perform(find(path), &call);
+    *bytes = rc < 0 ? INT64_MAX : (uint64_t)call.answer.status.st_size;
+    *free_bytes = rc < 0 ? 0 : (uint64_t)call.answer.status.st_blocks;
+    return rc;
+}

@@ -45,6 +45,10 @@ DIR *gw_files_opendir(const char *path);
 int gw_files_remove(const char *path);
 int gw_files_make(const char *path);
 
+/* gw_files_count writes the size of a folder and the free space of its disk. A folder of very many
+ * files has the size INT64_MAX. Only for remote paths. */
+int gw_files_count(const char *path, uint64_t *bytes, uint64_t *free_bytes);
+
 /* The messages of an agent: a request with its two texts, each with its NUL, and an answer with
  * `bytes` bytes of data and at most one descriptor. */
 enum gw_files_operation {
@@ -59,6 +63,8 @@ enum gw_files_operation {
     GW_FILES_CHMOD,
     GW_FILES_REMOVE,
     GW_FILES_MAKE,
+    GW_FILES_COUNT, /* the answer's status: st_size is the size, st_blocks the free space, in bytes
+                     */
     GW_FILES_OPERATIONS,
 };
 

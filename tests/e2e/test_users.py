@@ -201,6 +201,37 @@ while True:
         self.assertLess(time.monotonic() - began, 10)
         os.kill(self.launcher.pid, signal.SIGCONT)
 
+    def test_commands_beside_tasks_run_as_the_tasks_user(self):
+        alice, to = self.client["alice"], os.path.join(self.dir, "got")
+        shipped = self.write("shipped", "swordfish\n", 0o644)
+        script = "echo x >made; echo s >$GANGWAY_CHECKPOINT_DIR/saved; exec tail -f /dev/null"
+        job = self.gangway("submit", "-d", "--ship", shipped, "--env", "WHO=alice", "--", "sh",
+                           "-c", script, env=alice, cwd=self.dir).stdout.strip()
+        while self.gangway("get", job, "made", "-o", to, env=alice, rc=None).returncode:
+            e2e.pause()
+        done = self.gangway("exec", job, "--", "sh", "-c", "id -u; echo $WHO; cat shipped; exit 3",
+                            env=alice, rc=3)
+        self.assertEqual(done.stdout, f"{ALICE}\nalice\nswordfish\n")
+        for words in (("exec", job, "--", "id"), ("get", job, "made"),
+                      ("get", job, "--checkpoint")):
+            done = self.gangway(*words, env=self.client["bob"], rc=None)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("belongs to another user", done.stderr)
+        self.gangway("get", job, "--checkpoint", "-o", to, env=alice)
+        self.gangway("exec", job, "--", "pkill", "tail", env=alice, rc=None)
+        self.gangway("wait", job, env=alice, rc=None)
+        os.unlink(os.path.join(to, "made"))
+        self.gangway("get", job, "made", "-o", to, env=alice)
+        self.assertEqual(sorted(os.listdir(to)), ["made", "saved"])
+
+    def test_killed_supervisor_ends_commands_beside_tasks(self):
+        script = "echo on; exec tail -f /dev/null"
+        beside = self.start(e2e.BINARY, "exec", self.victim()["job"], "--", "sh", "-c", script,
+                            env=self.client["alice"])
+        beside.wait_output("on")
+        self.run_as("alice", "pkill -9 -u $(id -u) gangway-guard", rc=None)
+        self.assertNotEqual(beside.wait(), 0)
+
     def test_killed_worker_ends_its_users_tasks(self):
         at = self.victim()
         self.worker.kill()

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TUNNEL_FD = 3 };
@@ -36,6 +38,63 @@ struct companion {
     bool gone;          /* the tunnel is closed */
     bool refused;       /* the kernel refused to execute the program */
 };
+
+/* -- The rank ------------------------------------------------------------------------------------
+ */
+
+/* Reads the environment with which a process was started. Returns -1 if there is no such process.
+ */
+static ssize_t read_environment(pid_t pid, char *text, size_t size)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t bytes = 0;
+    ssize_t got = fd < 0 ? -1 : 1;
+    while (got > 0 && bytes < size) {
+        got = read(fd, text + bytes, size - bytes);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return got < 0 ? -1 : (ssize_t)bytes;
+}
+
+/* Returns true if the program must get this variable of the rank's environment. It must not get
+ * GANGWAY_RUNNER_FD: each program that calls gw_init would behave like that runner. */
+static bool goes_along(const char *entry)
+{
+    static const char runner[] = "GANGWAY_RUNNER_FD=";
+    return strncmp(entry, runner, sizeof runner - 1) != 0;
+}
+
+/* Takes over the environment and the folder of a rank's process: only this process may have the
+ * rights to read them. Returns false if the rank has ended. A process has no environment for a
+ * moment during exec, and a rank in a container calls exec several times. So an empty environment
+ * is read again. */
+static bool join_rank(pid_t pid)
+{
+    enum { TRIES = 40, BYTES_MAX = 1 << 20 };
+    static char text[BYTES_MAX + 1];
+    const struct timespec moment = {.tv_nsec = 500000};
+    char link[64], folder[PATH_MAX];
+    (void)snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
+    const ssize_t length = readlink(link, folder, sizeof folder - 1);
+    ssize_t bytes = read_environment(pid, text, BYTES_MAX);
+    for (int i = 0; bytes == 0 && i < TRIES; i++) {
+        (void)nanosleep(&moment, NULL);
+        bytes = read_environment(pid, text, BYTES_MAX);
+    }
+    if (bytes <= 0 || length < 0)
+        return false;
+    folder[length] = '\0';
+    if (chdir(folder) < 0 || clearenv() != 0)
+        return false;
+    for (char *at = text; at < text + bytes; at += strlen(at) + 1)
+        if (goes_along(at) && strchr(at, '=') && putenv(at) != 0)
+            return false;
+    return true;
+}
 
 /* -- To the tunnel -------------------------------------------------------------------------------
  */
@@ -304,15 +363,21 @@ static void tell_not_started(struct companion *companion, const char *program, i
 
 int gw_companion_main(int argc, char **argv)
 {
+    static const char ended[] = "the rank has ended";
     struct companion companion = {.in = -1, .out = -1, .err = -1};
     unsigned rows, columns;
-    if (argc < 3 || sscanf(argv[1], "%ux%u", &rows, &columns) != 2) {
+    int pid;
+    if (argc < 3 || sscanf(argv[1], "%ux%u@%d", &rows, &columns, &pid) != 3) {
         fprintf(stderr, "gangway companion: only a worker may start this command\n");
         return EXIT_FAILURE;
     }
     companion.size.ws_row = (unsigned short)rows;
     companion.size.ws_col = (unsigned short)columns;
     (void)signal(SIGPIPE, SIG_IGN);
+    if (pid && !join_rank(pid)) {
+        put_frame(&companion, GW_CONSOLE_FAILED, ended, sizeof ended - 1);
+        return EXIT_FAILURE;
+    }
     if (start(&companion, argv + 2) < 0) {
         tell_not_started(&companion, argv[2], errno);
         return EXIT_FAILURE;

@@ -191,7 +191,7 @@ static void on_user_gone(struct gw_host *host, const struct gw_host_link *link)
 {
     struct gw_message owed, filled;
     while (gw_users_on_gone(host, link, &owed)) {
-        if (!host->supervisor)
+        if (!host->supervisor || gw_tunnels_on_supervisor(host->tunnels, &owed))
             continue;
         const struct gw_message *message = gw_host_on_supervisor_message(host, &owed, &filled);
         (void)gw_step_message(host->supervisor, message, NULL, 0);
@@ -376,13 +376,14 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
 static const struct gw_message *with_folder(struct gw_host *host, const struct gw_message *message,
                                             struct gw_message *named)
 {
-    if (message->type != GW_MESSAGE_spec && message->type != GW_MESSAGE_log_read)
-        return message;
     *named = *message;
-    if (message->type == GW_MESSAGE_spec)
-        named->spec.user = gw_users_folder_named(host, message->spec.user);
-    else
-        named->log_read.user = gw_users_folder_named(host, message->log_read.user);
+    const char **user = message->type == GW_MESSAGE_spec          ? &named->spec.user
+                        : message->type == GW_MESSAGE_log_read    ? &named->log_read.user
+                        : message->type == GW_MESSAGE_tunnel_open ? &named->tunnel_open.user
+                                                                  : NULL;
+    if (!user)
+        return message;
+    *user = gw_users_folder_named(host, *user);
     return named;
 }
 

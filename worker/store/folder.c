@@ -143,17 +143,24 @@ int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
     return rc;
 }
 
-void gw_folder_count(const char *path, uint64_t *bytes, uint64_t *free_bytes)
+void gw_folder_count(const char *path, uint64_t entries_max, uint64_t *bytes, uint64_t *free_bytes)
 {
+    if (gw_files_are_remote(path)) {
+        (void)gw_files_count(path, bytes, free_bytes);
+        return;
+    }
+    uint64_t entries = 0;
     char *const paths[] = {(char *)(uintptr_t)path, NULL};
     struct statvfs disk;
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
     *bytes = 0;
-    for (const FTSENT *entry; tree && (entry = fts_read(tree));)
+    for (const FTSENT *entry; tree && entries <= entries_max && (entry = fts_read(tree)); entries++)
         if (entry->fts_info != FTS_DP && entry->fts_info != FTS_NS && entry->fts_info != FTS_ERR)
             *bytes += (uint64_t)entry->fts_statp->st_blocks * 512;
     if (tree)
         fts_close(tree);
+    if (entries > entries_max)
+        *bytes = INT64_MAX;
     *free_bytes = statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
 }
 

@@ -16,8 +16,9 @@ int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
                   const struct gw_manifest *manifest, struct gw_error *error);
 
 /* gw_folder_count returns the disk space that a folder uses, with everything below it, and the free
- * space of its disk. Parts that cannot be read count as 0. */
-void gw_folder_count(const char *path, uint64_t *bytes, uint64_t *free_bytes);
+ * space of its disk. Parts that cannot be read count as 0. A folder of more than entries_max
+ * entries has the size INT64_MAX. */
+void gw_folder_count(const char *path, uint64_t entries_max, uint64_t *bytes, uint64_t *free_bytes);
 
 /* gw_folder_sweep removes the folders of dead workers in `dir`. Each folder in `dir` is named by
  * the process id of its worker. */

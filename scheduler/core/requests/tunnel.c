@@ -222,6 +222,7 @@ static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
     gw_sched_tunnel_pass(sched, tunnel, worker);
     struct gw_bin argv = gw_sched_send_bin(sched, open->argv);
     cwd = gw_sched_send_text(sched, cwd);
+    char user[GW_USER_NAME_MAX];
     struct gw_msg_tunnel_open *passed =
         &gw_sched_send(sched, worker->remote, GW_MESSAGE_tunnel_open)->tunnel_open;
     *passed = *open;
@@ -229,6 +230,7 @@ static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
     passed->attempt = attempt;
     passed->argv = argv;
     passed->cwd = cwd;
+    passed->user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user));
     return true;
 }
 

@@ -433,7 +433,7 @@ static void on_remove_done(uv_work_t *request, int status)
 static void on_count_run(uv_work_t *request)
 {
     struct work *work = request->data;
-    gw_folder_count(work->path, &work->bytes, &work->free_bytes);
+    gw_folder_count(work->path, UINT64_MAX, &work->bytes, &work->free_bytes);
 }
 
 static void on_count_done(uv_work_t *request, int status)

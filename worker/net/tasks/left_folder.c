@@ -1,10 +1,13 @@
 /* Finds the folders that remain after a task has ended. */
 #include "worker/net/tasks/left_folder.h"
 
+#include "graph/base/files.h"
 #include "worker/net/checkpoints/checkpoint_path.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The folder is the one that the scheduler names, or the retained working folder of the task. */
@@ -36,7 +39,7 @@ int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *o
 /* Returns 0 if a folder contains anything, GW_ENOENT if it is empty or missing, or GW_EIO. */
 static int find_content(const char *path, struct gw_error *error)
 {
-    DIR *folder = opendir(path);
+    DIR *folder = gw_files_opendir(path);
     bool empty = true;
     if (!folder && errno != ENOENT)
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
@@ -52,9 +55,13 @@ int gw_left_folder_checkpoint(const struct gw_host *host, struct gw_msg_tunnel_o
                               char folder[static GW_LEFT_FOLDER_BYTES], struct gw_error *error)
 {
     static const uint8_t no_words = 0x90;
-    gw_checkpoint_path_folder(host, open->job, open->index, folder, GW_LEFT_FOLDER_BYTES);
+    if (*open->user)
+        (void)snprintf(folder, GW_LEFT_FOLDER_BYTES, "%.*s/checkpoints/%" PRIu64 "/%" PRIu32,
+                       PATH_MAX, open->user, open->job, open->index);
+    else
+        gw_checkpoint_path_folder(host, open->job, open->index, folder, GW_LEFT_FOLDER_BYTES);
     int rc = find_content(folder, error);
-    if (rc == GW_ENOENT) {
+    if (rc == GW_ENOENT && !*open->user) {
         gw_checkpoint_path_copy(host, open->job, open->index, folder, GW_LEFT_FOLDER_BYTES);
         rc = find_content(folder, error);
     }

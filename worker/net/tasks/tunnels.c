@@ -14,6 +14,7 @@
 #include "worker/net/link/state.h"
 #include "worker/net/tasks/companion.h"
 #include "worker/net/tasks/left_folder.h"
+#include "worker/net/tasks/users.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,6 +35,7 @@ struct tunnel {
     uint64_t id, attempt;
     uint32_t index, rank;
     uint64_t job, process; /* process: has the bit COMPANION; 0: none */
+    uint64_t beside;       /* the rank's process; 0: not known */
     uint8_t state;
     bool left;  /* starts in the folder of a task that has ended */
     bool input; /* leads to the standard input of the rank, so nothing is read from it */
@@ -121,10 +123,12 @@ static void end(struct tunnel *tunnel)
         return;
     tunnel->state = TUNNEL_CLOSING;
     (void)gw_map_remove(&tunnels->map, tunnel->id);
-    if (tunnel->process && tunnels->host->supervisor) {
+    struct gw_host_link *supervisor =
+        tunnel->process ? gw_users_supervisor(tunnels->host, tunnel->process) : NULL;
+    if (supervisor) {
         struct gw_message reap = {.type = GW_MESSAGE_reap};
         reap.reap = (struct gw_msg_reap){tunnel->process, REAP_GRACE_MS * GW_NS_PER_MS, 0};
-        gw_host_send(tunnels->host->supervisor, &reap, NULL, 0);
+        gw_host_send(supervisor, &reap, NULL, 0);
     }
     if (!tunnel->spent)
         uv_close(&tunnel->handle, tunnel_on_closed);
@@ -331,28 +335,16 @@ static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, p
 {
     struct gw_buffer argv = {0}, env = {0};
     struct gw_host *host = tunnel->tunnels->host;
-    char link[64], cwd[PATH_MAX];
-    ssize_t length = snprintf(cwd, sizeof cwd, "%s", open->cwd);
-    (void)snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
-    if (!tunnel->left)
-        length = readlink(link, cwd, sizeof cwd - 1);
-    int rc = length < 0 || length >= (ssize_t)sizeof cwd
-                 ? gw_error_set(error, GW_ENOENT, "the rank has ended")
-                 : 0;
-    if (rc == 0 && tunnel->left)
-        gw_companion_plain_environment(&env);
-    else if (rc == 0)
-        rc = gw_companion_environment(pid, &env, error);
-    if (rc == 0)
-        rc = gw_companion_arguments(open, pid, &argv, error);
-    if (rc == 0 && host->options.separate_users)
-        rc = gw_error_set(error, GW_ENOTSUP,
-                          "a worker with separate users cannot start a command beside a task");
-    if (rc == 0 && !host->supervisor)
+    const uint64_t process = COMPANION | ++tunnel->tunnels->next_process;
+    int rc = gw_companion_arguments(open, pid, &argv, error);
+    struct gw_host_link *supervisor =
+        rc < 0 ? NULL : gw_users_join(host, process, tunnel->beside, open->user);
+    if (rc == 0 && !supervisor &&
+        gw_users_refused(host, open->user, strlen(open->user), error) == 0)
         rc = gw_error_set(error, GW_ESTART, "the supervisor is gone");
-    if (rc == 0) {
-        cwd[length] = '\0';
-        tunnel->process = COMPANION | ++tunnel->tunnels->next_process;
+    if (supervisor) {
+        gw_companion_plain_environment(&env);
+        tunnel->process = process;
         GW_MUST(gw_map_put(&tunnel->tunnels->processes, tunnel->process, tunnel->id));
         struct gw_message message = {.type = GW_MESSAGE_spawn};
         message.spawn = (struct gw_msg_spawn){
@@ -360,16 +352,16 @@ static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, p
             .path = "/proc/self/exe",
             .argv = {argv.data, (uint32_t)argv.size},
             .env = {env.data, (uint32_t)env.size},
-            .cwd = cwd,
+            .cwd = tunnel->left ? open->cwd : "/",
             .out = "",
             .err = "",
             .runner = 1,
         };
-        gw_host_send(host->supervisor, &message, &fd, 1);
+        gw_host_send(supervisor, &message, &fd, 1);
     }
     gw_buffer_deinit(&argv);
     gw_buffer_deinit(&env);
-    return rc;
+    return supervisor ? 0 : error->code;
 }
 
 static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, pid_t pid)
@@ -444,7 +436,7 @@ static void open_input(struct tunnel *tunnel, uint64_t process)
 static void wait_for_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open)
 {
     tunnel->wanted = *open;
-    tunnel->wanted.cwd = "";
+    tunnel->wanted.cwd = tunnel->wanted.user = "";
     tunnel->wanted_argv = malloc(open->argv.size + 1);
     GW_MUST_PTR(tunnel->wanted_argv);
     memcpy(tunnel->wanted_argv, open->argv.data, open->argv.size);
@@ -463,6 +455,7 @@ static void look_for_process(struct tunnel *tunnel, const struct gw_node_place *
     if (pid <= 0 || !argv)
         return;
     tunnel->wanted_argv = NULL;
+    tunnel->beside = place->process;
     open_process(tunnel, &tunnel->wanted, pid);
     free(argv);
 }

@@ -360,6 +360,25 @@ static struct gw_user *user_of(const struct gw_host *host, uint64_t process, uin
     return host->users.items[value / STATES];
 }
 
+struct gw_host_link *gw_users_join(struct gw_host *host, uint64_t process, uint64_t beside,
+                                   const char *folder)
+{
+    uint64_t value;
+    size_t i = 0;
+    if (!host->options.separate_users)
+        return host->supervisor;
+    if (gw_map_get(&host->user_processes, beside, &value))
+        i = value / STATES;
+    else
+        while (i < host->users.count && (beside || !host->users.items[i]->folder ||
+                                         strcmp(host->users.items[i]->folder, folder) != 0))
+            i++;
+    if (i == host->users.count || !runs(host->users.items[i]))
+        return NULL;
+    GW_MUST(gw_map_put(&host->user_processes, process, i * STATES + STARTING));
+    return host->users.items[i]->supervisor;
+}
+
 const char *gw_users_folder_of(const struct gw_host *host, uint64_t process)
 {
     uint32_t state;

@@ -29,6 +29,12 @@ int gw_users_refused(const struct gw_host *host, const char *folder, size_t byte
  * or why the user cannot run anything here. The text lives as long as the host. */
 const char *gw_users_begin(struct gw_host *host, const struct gw_msg_spawn *spawn);
 
+/* gw_users_join notes that a process is about to start beside another one of the same user, or, if
+ * `beside` is 0, in a folder of the user who has `folder`. It returns the connection to the
+ * supervisor that starts it, or NULL if that does not run. */
+struct gw_host_link *gw_users_join(struct gw_host *host, uint64_t process, uint64_t beside,
+                                   const char *folder);
+
 /* gw_users_folder_of returns the folder of the user of a process, or "". gw_users_supervisor
  * returns the connection to the supervisor that has a process, or NULL if it has ended. */
 const char *gw_users_folder_of(const struct gw_host *host, uint64_t process);

@@ -96,6 +96,9 @@ static void agent_carries_out_all_operations(void **state)
         entries++;
     closedir(listing);
     assert_int_equal(entries, 6); /* b, c, two, link, and the folder and its parent */
+    uint64_t bytes, free_bytes;
+    assert_int_equal(gw_files_count(in(w, "a"), &bytes, &free_bytes), 0);
+    assert_true(bytes >= 4096 && bytes < 1 << 20 && free_bytes > 0);
     assert_int_equal(gw_files_unlink(in(w, "a/link")), 0);
     assert_int_equal(gw_dir_remove(in(w, "a"), &error), 0);
     assert_int_equal(gw_files_access(in(w, "a"), F_OK), -1);
