@@ -71,6 +71,8 @@ enum gw_event_type {
                           metric without attempt and rank; its name is "" if there is none */
     GW_EVENT_QUEUED,   /* worker: `bytes` are queued to the scheduler. Sent when this rises above
                           GW_NODE_SLOW_BYTES and when it falls below */
+    GW_EVENT_HEALTH,   /* worker: the health check `number` (enum gw_health_check) has run; text
+                          says why it fails; "": it passes */
 };
 
 /* The worker's peers. SCHEDULER: opened before `welcome`, which arrives as a message. RUNNER:

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Drained workers: an admin drains and undrains them."""
+"""Drained workers: an admin or their health check drains and undrains them."""
+import os
+
 import e2e
 
 
@@ -52,6 +54,68 @@ class Drain(e2e.Case):
         self.gangway("down")
         self.up("--slots", "1")
         self.assertEqual(self.states(), {"worker-1": "drained"})
+
+
+class Health(e2e.Case):
+    """A worker with a health check that fails while the file `bad` exists, with its text."""
+
+    def setUp(self):
+        super().setUp()
+        self.bad, self.silent = os.path.join(self.dir, "bad"), self.fifo("silent")
+        self.script = self.write("check", "#!/bin/sh\n"
+                                 f"[ -e {self.bad} ] || {{ echo well; exit 0; }}\n"
+                                 f"cat {self.bad}; [ -s {self.bad} ] || cat {self.silent}\n"
+                                 "exit 3\n")
+        self.token = self.gangway_json("token", "create", "--user", "w", "--role",
+                                       "worker")["token"]
+        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
+        self.is_up = True
+        self.address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
+
+    def worker(self, *options):
+        return self.start(e2e.BINARY, "worker", "--connect", self.address, "--trust-users",
+                          "--slots", "1", "--name", "ada", "--health-check", self.script, *options,
+                          env={"GANGWAY_TOKEN": self.token})
+
+    def states(self, state):
+        self.wait_said(f'"state": "{state}"', "worker", "list", "--json")
+
+    def test_failing_check_drains_and_a_passing_one_undrains(self):
+        self.write("bad", "noise\nthe fan stands still\n\n")
+        worker = self.worker("--health-interval", "1s")
+        self.states("drained")
+        job = self.gangway("submit", "-d", "--", "true").stdout.strip()
+        why = (f"drained by its health check: the fan stands still; {self.script}: exit code 3")
+        self.assertEqual(self.gangway_json("worker", "list")[0]["drained"], why)
+        self.assertIn(why, self.gangway("explain", job).stdout)
+        os.unlink(self.bad)
+        self.gangway("wait", job)
+        self.states("ready")
+        worker.wait_output("a health check that failed passes: --health-check")
+        self.gangway("worker", "drain", "ada", "--reason", "new kernel")
+        self.write("bad", "smoke\n")
+        worker.wait_output("a health check fails: smoke")
+        os.unlink(self.bad)
+        worker.wait_output(r"passes: --health-check(.*\n)+.*passes: --health-check")
+        self.assertIn("new kernel", self.gangway_json("worker", "list")[0]["drained"])
+
+    def test_check_that_hangs_is_killed_with_its_group_and_drains(self):
+        self.write("bad", "")
+        self.worker("--health-interval", "1s", "--health-timeout", "1s")
+        self.states("drained")
+        self.assertEqual(self.gangway_json("worker", "list")[0]["drained"],
+                         f"drained by its health check: {self.script}: did not end within 1 s")
+        os.unlink(self.bad)
+        self.states("ready")
+        with self.assertRaises(OSError):  # nobody reads from it any more
+            os.open(self.silent, os.O_WRONLY | os.O_NONBLOCK)
+
+    def test_program_that_others_can_change_is_refused(self):
+        os.chmod(self.script, 0o777)
+        said = self.worker()
+        self.assertEqual(said.wait(), 2)
+        self.assertIn(f"--health-check: {self.script} must belong to root or to the user of the "
+                      "worker, and nobody else may write it", said.text)
 
 
 if __name__ == "__main__":

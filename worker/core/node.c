@@ -10,6 +10,7 @@
 #include "worker/core/gangs/gang.h"
 #include "worker/core/gangs/hang.h"
 #include "worker/core/link/assignment.h"
+#include "worker/core/link/health.h"
 #include "worker/core/link/metric_reports.h"
 #include "worker/core/link/orphaned.h"
 #include "worker/core/link/process_outcome.h"
@@ -164,6 +165,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
     gw_gpus_deinit(core);
+    gw_health_deinit(core);
     for (uint32_t i = 0; i < core->options.gpu_count; i++) {
         free_text(core->options.gpus[i].uuid);
         free_text(core->options.gpus[i].name);
@@ -541,6 +543,9 @@ static int on_event(struct gw_node_core *core, const struct gw_event *event)
     case GW_EVENT_GPUS:
         gw_gpu_on_samples(core, event);
         break;
+    case GW_EVENT_HEALTH:
+        gw_health_on_checked(core, event);
+        break;
     }
     return 0;
 }
@@ -572,6 +577,7 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     do
         pump(core);
     while (settle(core)); /* ends free slots, so start more work */
+    gw_health_settle(core);
     gw_shutdown_settle(core);
 #ifdef GANGWAY_CHECK
     gw_node_core_check(core);

@@ -146,6 +146,11 @@ static void gpus_on_seen(const struct gw_event *event, void *arg)
     (void)gw_host_step(arg, event);
 }
 
+static void health_on_checked(const struct gw_event *event, void *arg)
+{
+    (void)gw_host_step(arg, event);
+}
+
 /* -- Start and end -------------------------------------------------------------------------------
  */
 
@@ -240,6 +245,22 @@ static void open_disk(struct gw_host *host)
         gw_disk_new(&(struct gw_disk_options){host->loop, host->spill_dir, disk_on_event, host});
 }
 
+static void open_health(struct gw_host *host)
+{
+    const struct gw_host_options *options = &host->options;
+    if (!options->health_interval_ms)
+        return;
+    host->health = gw_health_checks_new(
+        &(struct gw_health_checks_options){.loop = host->loop,
+                                           .folder = options->dir,
+                                           .script = options->health_check,
+                                           .name = options->name,
+                                           .interval_ms = options->health_interval_ms,
+                                           .timeout_ms = options->health_timeout_ms,
+                                           .on_checked = health_on_checked,
+                                           .arg = host});
+}
+
 static void new_core(struct gw_host *host)
 {
     struct gw_node_gpu gpus[GW_DEVICES_MAX];
@@ -281,6 +302,9 @@ static void new_core(struct gw_host *host)
         .uid = geteuid(),
         .far = host->options.connect != NULL,
         .orphan_ns = host->options.orphan_ms ? host->options.orphan_ms * GW_NS_PER_MS : 1,
+        .health_checks = !host->options.health_interval_ms ? 0
+                         : host->options.health_check      ? (1U << GW_HEALTH_CHECKS) - 1
+                                                           : (1U << GW_HEALTH_SCRIPT) - 1,
     };
     host->core = gw_node_core_new(&options);
 }
@@ -371,6 +395,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     if (host->devices)
         host->gpus =
             gw_gpus_new(&(struct gw_gpus_options){loop, host->devices, gpus_on_seen, host});
+    open_health(host);
     host->follow = gw_follow_new(
         &(struct gw_follow_options){loop, host->core, host->log_dir, host->incarnation,
                                     gw_host_send_scheduler, gw_held_on_read, host});
@@ -418,6 +443,8 @@ static void host_exit(struct gw_host *host)
     gw_usage_close(host->usage);
     if (host->gpus)
         gw_gpus_close(host->gpus);
+    if (host->health)
+        gw_health_checks_close(host->health);
     if (host->disk)
         gw_disk_close(host->disk);
     uv_close((uv_handle_t *)&host->tick, NULL);

@@ -36,6 +36,7 @@ enum { EXIT_USAGE = 2, SLOTS_MAX = 4096 };
 #define ORPHAN_MS_DEFAULT UINT64_C(600000)
 #define ORPHAN_MS_MAX UINT64_C(3155760000000) /* a century */
 #define RETAINED_BYTES_DEFAULT (UINT64_C(4) << 30)
+#define HEALTH_TIMEOUT_MS_DEFAULT UINT64_C(30000)
 
 struct daemon {
     uv_loop_t loop;
@@ -69,7 +70,8 @@ static int usage(void)
         "the scheduler by; "
         "0: not at all), --resources NAME=AMOUNT,..., "
         "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
-        "(instead of this machine's token), --trust-users, --separate-users, --ready-fd FD and "
+        "(instead of this machine's token), --trust-users, --separate-users, --health-check FILE, "
+        "--health-interval MILLISECONDS, --health-timeout MILLISECONDS, --ready-fd FD and "
         "--alive FILE; "
         "`gangway up` "
         "starts it with what it needs\n",
@@ -120,6 +122,9 @@ static const struct option option_table[] = {
     {"part", required_argument, NULL, 'a'},
     {"trust-users", no_argument, NULL, 'U'},
     {"separate-users", no_argument, NULL, 'T'},
+    {"health-check", required_argument, NULL, 'h'},
+    {"health-interval", required_argument, NULL, 'i'},
+    {"health-timeout", required_argument, NULL, 'l'},
     {NULL, 0, NULL, 0},
 };
 
@@ -140,11 +145,13 @@ static const char *short_name(char *name, size_t bytes)
 }
 
 /* Sets the defaults of a worker that connects to a scheduler on another host: all cores of this
- * host, and its name. */
+ * host, its name, and how long a health check may run. */
 static void set_defaults(struct daemon *daemon, unsigned long *slots)
 {
     if (*slots == 0)
         *slots = cores();
+    if (!daemon->options.health_timeout_ms)
+        daemon->options.health_timeout_ms = HEALTH_TIMEOUT_MS_DEFAULT;
     if (strcmp(daemon->options.name, "worker") == 0)
         daemon->options.name = short_name(daemon->host_name, sizeof daemon->host_name);
 }
@@ -172,6 +179,11 @@ static bool parse_given(struct daemon *daemon, int option)
         daemon->log_max_bytes = strtoull(optarg, &end, 10);
         return *optarg >= '0' && *optarg <= '9' && !*end;
     }
+    if (option == 'i' || option == 'l') {
+        *(option == 'i' ? &daemon->options.health_interval_ms
+                        : &daemon->options.health_timeout_ms) = strtoull(optarg, &end, 10);
+        return *optarg >= '0' && *optarg <= '9' && !*end;
+    }
     if (option == 'a')
         return sscanf(optarg, "%u/%u", &daemon->options.part, &daemon->options.parts) == 2 &&
                daemon->options.part < daemon->options.parts;
@@ -183,12 +195,14 @@ static bool parse_given(struct daemon *daemon, int option)
         daemon->parent = (pid_t)strtol(optarg, NULL, 10);
     else if (option == 'A')
         daemon->alive = optarg;
+    else if (option == 'h')
+        daemon->options.health_check = optarg;
     else if (option == 'T')
         daemon->options.separate_users = true;
     else if (option == 'U')
         daemon->options.trust_users = true;
     return option == 't' || option == 'T' || option == 'U' || option == 'r' || option == 'P' ||
-           option == 'A';
+           option == 'A' || option == 'h';
 }
 
 static int parse(struct daemon *daemon, int argc, char **argv)

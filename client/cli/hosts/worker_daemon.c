@@ -5,6 +5,7 @@
 
 #include "client/cli/hosts/daemon_options.h"
 #include "client/cli/hosts/daemonize.h"
+#include "client/cli/hosts/health_options.h"
 #include "client/cli/hosts/stale_dirs.h"
 #include "client/cli/lib/cli.h"
 #include "client/deploy/address.h"
@@ -24,6 +25,7 @@ enum { SLOTS_MAX = 4096 };
 struct typed {
     const char *connect, *dir, *name;
     struct gw_daemon_options daemon;
+    struct gw_health_options health;
     bool background, separate_users;
 };
 
@@ -80,6 +82,8 @@ static int start(struct typed *typed)
     gw_daemon_options_add(&typed->daemon, &argv);
     if (typed->separate_users)
         gw_argv_add(&argv, "--separate-users");
+    if (gw_health_options_add(&typed->health, &argv, &error) < 0)
+        return gw_options_refuse("worker", &error);
     /* the cast is safe: getopt reorders the words and does not change them */
     char **words = (char **)(uintptr_t)argv.words;
     const struct gw_daemonize_options background = {typed->dir, typed->name, typed->daemon.slots};
@@ -95,7 +99,8 @@ static int check(struct typed *typed, struct gw_error *error)
     if (typed->daemon.slots > SLOTS_MAX)
         return gw_error_set(error, GW_EINVAL, "--slots %u: must be 1 to %d", typed->daemon.slots,
                             SLOTS_MAX);
-    return gw_daemon_options_read(&typed->daemon, error);
+    int rc = gw_health_options_check(&typed->health, error);
+    return rc < 0 ? rc : gw_daemon_options_read(&typed->daemon, error);
 }
 
 /* Reads the command line and the configuration file, and checks the values. Returns the exit code,
@@ -134,6 +139,7 @@ static int read_options(struct typed *typed, int argc, char **argv,
         {"separate-users", 0, GW_OPTION_FLAG, &typed->separate_users, NULL,
          "run the tasks of each user as a Unix user, by\n"
          "gangway-launcher (docs/howto/separate-users.md)"},
+        GW_OPTION_TABLE(gw_health_options_table(&typed->health)),
         {"background", 0, GW_OPTION_FLAG, &typed->background, NULL,
          "run in the background: return when the scheduler\n"
          "has registered the worker; the token is the first\n"

@@ -5,6 +5,7 @@
 #include "worker/core/gangs/gang.h"
 #include "worker/core/gangs/hang.h"
 #include "worker/core/link/assignment.h"
+#include "worker/core/link/health.h"
 #include "worker/core/link/metric_reports.h"
 #include "worker/core/link/orphaned.h"
 #include "worker/core/model/core.h"
@@ -70,6 +71,7 @@ void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_messa
     core->registered = true;
     core->memory.told = false;
     gw_gpus_registered(core);
+    gw_health_on_registered(core);
     core->acked_ns = core->now_ns;
     core->heartbeat_received = 0;
     memset(core->heartbeat_sent_ns, 0, sizeof core->heartbeat_sent_ns);

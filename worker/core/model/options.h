@@ -15,6 +15,8 @@ enum {
  * again, so that other workers can copy its checkpoints. */
 #define GW_LEAVE_NS UINT64_C(60000000000)
 
+enum gw_health_check { GW_HEALTH_DISK, GW_HEALTH_MEMORY, GW_HEALTH_SCRIPT, GW_HEALTH_CHECKS };
+
 struct gw_node_options {
     uint32_t slots;
     uint32_t cores; /* number of cores, which are divided among the slots (variable
@@ -61,7 +63,8 @@ struct gw_node_options {
                              which    yields their slots; 0: 512 */
     /* Maximum size of the retained folders of commands with files; 0: none is retained */
     uint64_t retained_bytes_max;
-    bool all_users;      /* runs tasks of all users */
+    uint32_t health_checks; /* bits: 1 << enum gw_health_check, of those that the driver runs */
+    bool all_users;         /* runs tasks of all users */
     bool separate_users; /* `user` of a spec is the folder of its user; else the core ignores it */
     uint32_t uid;        /* user id of the worker's own processes */
     bool far; /* true: clients connect to the scheduler by TLS, so processes of tasks do not

@@ -496,6 +496,14 @@ struct gw_leave {
                        permits the exit */
 };
 
+/* The health checks of this machine. See health.h. */
+struct gw_health {
+    char *why[GW_HEALTH_CHECKS];       /* why it fails; owned; NULL: it does not */
+    uint32_t passes[GW_HEALTH_CHECKS]; /* in a row, of one that has failed */
+    uint32_t known;                    /* bits: checks that have run */
+    bool told;                         /* the scheduler knows this state */
+};
+
 struct gw_node_core {
     struct gw_node_options options;
     uint64_t now_ns, incarnation;
@@ -559,6 +567,7 @@ struct gw_node_core {
     GW_ARRAY(struct gw_retained_workdir)
     retained_workdirs; /* in the order in which they were retained */
     uint64_t retained_bytes;
+    struct gw_health health;
 };
 
 #endif

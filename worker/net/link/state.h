@@ -23,6 +23,7 @@
 #include "worker/net/parts/disk.h"
 #include "worker/net/parts/follow.h"
 #include "worker/net/parts/gpus.h"
+#include "worker/net/parts/health.h"
 #include "worker/net/parts/keyring.h"
 #include "worker/net/parts/lease.h"
 #include "worker/net/parts/relay.h"
@@ -63,6 +64,10 @@ struct gw_host_options {
     const char *spill_dir; /* parent of the folder for spilled results; NULL: see spillfile.h */
     int ready_fd;          /* gets a line at the first welcome and is then closed; 0: none */
     uint64_t orphan_ms;    /* time that tasks may run on without a scheduler; 0: none */
+    /* Time between two runs of the health checks (0: none), the program of the admin (NULL: none),
+     * and how long it may run */
+    uint64_t health_interval_ms, health_timeout_ms;
+    const char *health_check;
     bool private_cluster;
     bool separate_users; /* tasks of each user run as a Unix user of their own, see users.h */
     bool trust_users;    /* tasks of all users run as the user of this process */
@@ -200,8 +205,9 @@ struct gw_host {
     struct gw_acceptor *acceptor;
     struct gw_greetings greetings;
     int gpu_lock_fd;
-    struct gw_devices *devices; /* NULL: this worker has no GPUs */
-    struct gw_gpus *gpus;       /* NULL: this worker has no GPUs */
+    struct gw_devices *devices;      /* NULL: this worker has no GPUs */
+    struct gw_gpus *gpus;            /* NULL: this worker has no GPUs */
+    struct gw_health_checks *health; /* NULL: none */
     uv_timer_t hello_timer;
     uv_timer_t beat; /* sends heartbeats to the supervisor */
     struct gw_cache *cache;

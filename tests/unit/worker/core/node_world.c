@@ -207,6 +207,7 @@ struct world *new_world_limited(uint32_t slots, const struct gw_node_options *me
         .log_dir = "/d/logs",
         .checkpoint_dir = "/d/checkpoints",
         .retained_bytes_max = memory->retained_bytes_max,
+        .health_checks = memory->health_checks,
     });
     w->now_ns = SECOND;
     raise_event(w, (struct gw_event){.type = GW_EVENT_START, .number = 77});

@@ -70,8 +70,8 @@ const struct gw_message *sent(const struct world *w, uint32_t type, size_t n);
 const struct gw_message *must_send(const struct world *w, uint32_t type);
 void open_scheduler(struct world *w);
 struct world *new_world(uint32_t slots);
-/* new_world_limited: memory_bytes, the thresholds, gpus_watched and retained_bytes_max of `memory`
- * apply. */
+/* new_world_limited: memory_bytes, the thresholds, gpus_watched, retained_bytes_max and
+ * health_checks of `memory` apply. */
 struct world *new_world_limited(uint32_t slots, const struct gw_node_options *memory);
 void free_world(struct world *w);
 void send_spec(struct world *w, struct gw_msg_spec spec);

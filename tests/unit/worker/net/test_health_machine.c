@@ -1,0 +1,109 @@
+/* The built-in health checks, and who may change the admin's program. */
+#include "tests/unit/unit.h"
+#include "worker/net/parts/health_machine.h"
+#include "worker/net/parts/health_script.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CALM                                                                                       \
+    "some avg10=99.00 avg60=99.00 avg300=0.00 total=1\nfull avg10=99.00 avg60=49.99 total=1\n"
+
+static char folder[] = "/tmp/gw-health-XXXXXX";
+
+static void assert_says(const char *why, const char *part)
+{
+    if (*part ? !strstr(why, part) : *why)
+        fail_msg("%s", why);
+}
+
+static void memory_fails_if_the_kernel_holds_half_or_everybody_waits(void **state)
+{
+    char why[GW_ERROR_TEXT_MAX];
+    (void)state;
+    gw_health_memory("MemTotal: 1000 kB\nSUnreclaim: 500 kB\n", CALM, why);
+    assert_says(why, "");
+    gw_health_memory("MemTotal: 1000 kB\nSUnreclaim: 510 kB\n", CALM, why);
+    assert_says(why, "the kernel holds 51% of the memory");
+    gw_health_memory("MemTotal: 1000 kB\n", "full avg10=0.00 avg60=50.00 avg300=0.00 total=1\n",
+                     why);
+    assert_says(why, "for 50% of the last minute");
+    gw_health_memory("", "", why);
+    assert_says(why, "");
+}
+
+static void disk_fails_if_a_file_cannot_be_written(void **state)
+{
+    char why[GW_ERROR_TEXT_MAX];
+    const struct rlimit none = {0, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+    (void)state;
+    gw_health_disk(folder, why);
+    assert_says(why, "");
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    gw_health_disk(folder, why);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+    assert_says(why, "cannot write to /tmp/gw-health-");
+    gw_health_disk("/proc", why);
+    assert_says(why, "cannot write to /proc: ");
+    assert_int_equal(rmdir(folder), 0); /* the files are removed */
+    assert_int_equal(mkdir(folder, 0700), 0);
+}
+
+static void program_that_others_can_change_is_refused(void **state)
+{
+    char path[PATH_MAX];
+    struct gw_error error;
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/check", folder);
+    assert_int_equal(gw_health_script_check("check", &error), GW_ENOENT);
+    assert_int_equal(gw_health_script_check(path, &error), GW_ENOENT);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    (void)fclose(file);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(gw_health_script_check(path, &error), GW_ENOENT);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_int_equal(gw_health_script_check(path, &error), 0);
+    assert_int_equal(chmod(path, 0775), 0);
+    assert_int_equal(gw_health_script_check(path, &error), GW_EPERM);
+    assert_int_equal(chmod(path, 0757), 0);
+    assert_int_equal(gw_health_script_check(path, &error), GW_EPERM);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_int_equal(gw_health_script_check(path, &error), GW_EPERM);
+    assert_int_equal(chmod(folder, 0700), 0);
+    if (geteuid() == 0) { /* another user's */
+        assert_int_equal(chown(path, 1, 1), 0);
+        assert_int_equal(gw_health_script_check(path, &error), GW_EPERM);
+    }
+    assert_int_equal(gw_health_script_check(folder, &error), GW_EPERM); /* in /tmp */
+    assert_int_equal(unlink(path), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_fails_if_the_kernel_holds_half_or_everybody_waits),
+        cmocka_unit_test(disk_fails_if_a_file_cannot_be_written),
+        cmocka_unit_test(program_that_others_can_change_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,52 @@
+/* The state of the health checks. One reason is told, that of the first check that fails. */
+#include "worker/core/link/health.h"
+
+#include "worker/core/model/core.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { PASSES = 2 };
+
+void gw_health_deinit(struct gw_node_core *core)
+{
+    for (uint32_t i = 0; i < GW_HEALTH_CHECKS; i++)
+        free(core->health.why[i]);
+}
+
+void gw_health_on_checked(struct gw_node_core *core, const struct gw_event *event)
+{
+    struct gw_health *health = &core->health;
+    const uint64_t check = event->number;
+    assert(check < GW_HEALTH_CHECKS && core->options.health_checks >> check & 1);
+    health->known |= UINT32_C(1) << check;
+    if (*event->text) {
+        free(health->why[check]);
+        health->why[check] = gw_core_strdup(event->text);
+        health->passes[check] = 0;
+        health->told = false;
+    } else if (health->why[check] && ++health->passes[check] == PASSES) {
+        free(health->why[check]);
+        health->why[check] = NULL;
+        health->told = false;
+    }
+}
+
+void gw_health_on_registered(struct gw_node_core *core)
+{
+    core->health.told = false;
+}
+
+void gw_health_settle(struct gw_node_core *core)
+{
+    struct gw_health *health = &core->health;
+    const char *why = NULL;
+    for (uint32_t i = 0; i < GW_HEALTH_CHECKS && !why; i++)
+        why = health->why[i];
+    if (!core->registered || health->told || !core->options.health_checks ||
+        (health->known != core->options.health_checks && !why))
+        return;
+    gw_core_send(core, core->scheduler, GW_MESSAGE_health)->message.health.why =
+        gw_core_text(core, why ? why : "");
+    health->told = true;
+}

@@ -1,0 +1,86 @@
+/* The checks of the disk and of the memory. */
+#include "worker/net/parts/health_machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { PROBE_BYTES = 4096, STALLED_PERCENT = 50 };
+
+#define FREE_BYTES_MIN (UINT64_C(64) << 20)
+#define MIB (1024.0 * 1024)
+
+/* Writes a small file to the disk, and removes it. Returns false with errno if that fails. */
+static bool can_write(const char *folder)
+{
+    static const char zeros[PROBE_BYTES];
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/health-%d", folder, (int)getpid()) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    const ssize_t bytes = write(fd, zeros, sizeof zeros);
+    bool written = bytes == sizeof zeros && fsync(fd) == 0;
+    const int code = bytes >= 0 && bytes < PROBE_BYTES ? ENOSPC : errno;
+    close(fd);
+    (void)unlink(path);
+    errno = code;
+    return written;
+}
+
+void gw_health_disk(const char *folder, char why[static GW_ERROR_TEXT_MAX])
+{
+    struct statvfs disk;
+    *why = '\0';
+    if (!can_write(folder)) {
+        (void)snprintf(why, GW_ERROR_TEXT_MAX, "cannot write to %.200s: %s", folder,
+                       strerror(errno));
+        return;
+    }
+    if (statvfs(folder, &disk) < 0)
+        return;
+    const uint64_t all = (uint64_t)disk.f_blocks * disk.f_frsize,
+                   free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    const uint64_t least = all / 100 < FREE_BYTES_MIN ? all / 100 : FREE_BYTES_MIN;
+    if (free_bytes < least)
+        (void)snprintf(why, GW_ERROR_TEXT_MAX,
+                       "the disk of %.200s is full: %.1f MiB are free, and at least %.1f MiB must "
+                       "be",
+                       folder, (double)free_bytes / MIB, (double)least / MIB);
+}
+
+/* Returns the number after a name in a text, or 0. */
+static double number_after(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    return at ? strtod(at + strlen(name), NULL) : 0;
+}
+
+void gw_health_memory(const char *meminfo, const char *pressure, char why[static GW_ERROR_TEXT_MAX])
+{
+    const double all = number_after(meminfo, "MemTotal:"),
+                 held = number_after(meminfo, "SUnreclaim:");
+    const char *full = strstr(pressure, "full ");
+    const double stalled = full ? number_after(full, "avg60=") : 0;
+    *why = '\0';
+    if (held > all / 2)
+        (void)snprintf(why, GW_ERROR_TEXT_MAX,
+                       "the kernel holds %.0f%% of the memory (SUnreclaim in /proc/meminfo)",
+                       100 * held / all);
+    else if (stalled >= STALLED_PERCENT)
+        (void)snprintf(why, GW_ERROR_TEXT_MAX,
+                       "for %.0f%% of the last minute, no process could go on because of memory "
+                       "(/proc/pressure/memory)",
+                       stalled);
+}
