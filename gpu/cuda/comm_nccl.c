@@ -52,6 +52,15 @@ int gw_comm_nccl_kernels(const struct gw_kernel_device **kernels, struct gw_erro
     return 0;
 }
 
+int gw_comm_nccl_side_copy(const struct gw_side_copy_device **side_copy, struct gw_error *error)
+{
+    (void)pthread_once(&once, module_find);
+    if (!module)
+        return gw_error_set(error, reason.code, "%s", reason.text);
+    *side_copy = module->side_copy;
+    return 0;
+}
+
 /* Before any rank starts NCCL, all ranks check that all of them can. Otherwise they would wait for
  * a rank without a GPU. */
 int gw_comm_open_nccl(const struct gw_comm_nccl_options *given, struct gw_comm **comm,

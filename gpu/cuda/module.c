@@ -13,6 +13,7 @@ const struct gw_cuda_module *gw_cuda_module(void)
         .device_check = gw_nccl_comm_device_check,
         .comm_open = gw_nccl_comm_open,
         .kernels = &gw_kernel_device_cuda,
+        .side_copy = &gw_side_copy_cuda,
     };
     return &module;
 }

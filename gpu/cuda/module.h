@@ -6,6 +6,7 @@
 #include <gangway/comm.h>
 
 struct gw_kernel_device;
+struct gw_side_copy_device;
 
 struct gw_cuda_module {
     /* Version of the build. Both sides share the structs of comm_backend.h, so they must be from
@@ -18,6 +19,7 @@ struct gw_cuda_module {
                      struct gw_error *error);
 
     const struct gw_kernel_device *kernels;
+    const struct gw_side_copy_device *side_copy;
 };
 
 #define GW_CUDA_MODULE_FILE "libgangway-cuda.so"
@@ -29,5 +31,11 @@ GW_API const struct gw_cuda_module *gw_cuda_module(void);
 /* gw_comm_nccl_kernels returns the functions that run kernels of training on a device (part of
  * libgangway, as comm_nccl.c). They are static. Returns GW_ENOTSUP if the module cannot be used. */
 int gw_comm_nccl_kernels(const struct gw_kernel_device **kernels, struct gw_error *error);
+
+/* gw_comm_nccl_side_copy does the same with the functions of base/side_copy.h. */
+int gw_comm_nccl_side_copy(const struct gw_side_copy_device **side_copy, struct gw_error *error);
+
+/* The functions of side_copy.c. */
+extern const struct gw_side_copy_device gw_side_copy_cuda;
 
 #endif

@@ -4,6 +4,7 @@
  * hash was verified. */
 #include "gpu/train/checkpoint_image.h"
 
+#include "graph/base/strmap.h"
 #include "graph/wire/hash.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +33,13 @@ struct section {
     const void *data; /* NULL: the section is an integer */
     size_t bytes;
     uint8_t integer[8]; /* little-endian */
+    bool is_on_device;
 };
 
 struct gw_checkpoint {
     struct section *sections;
     size_t count, room;
+    struct gw_strmap names; /* of sections, to their numbers */
     void *image; /* the file's content, into which sections point if the set was read from a file */
     size_t image_bytes;
     char warning[GW_ERROR_TEXT_MAX];
@@ -78,6 +81,7 @@ void gw_checkpoint_free(struct gw_checkpoint *checkpoint)
         return;
     for (size_t i = 0; i < checkpoint->count; i++)
         free(checkpoint->sections[i].name);
+    gw_strmap_deinit(&checkpoint->names);
     free(checkpoint->sections);
     free(checkpoint->image);
     free(checkpoint);
@@ -85,10 +89,8 @@ void gw_checkpoint_free(struct gw_checkpoint *checkpoint)
 
 static const struct section *find(const struct gw_checkpoint *checkpoint, const char *name)
 {
-    for (size_t i = 0; i < checkpoint->count; i++)
-        if (strcmp(checkpoint->sections[i].name, name) == 0)
-            return &checkpoint->sections[i];
-    return NULL;
+    uint64_t number;
+    return gw_strmap_get(&checkpoint->names, name, &number) ? &checkpoint->sections[number] : NULL;
 }
 
 /* Adds a section. Its name is the first `length` bytes of name. */
@@ -108,9 +110,12 @@ static int add(struct gw_checkpoint *checkpoint, const char *name, size_t length
     char *copy = strndup(name, length);
     if (!copy)
         return GW_ENOMEM;
-    if (find(checkpoint, copy)) {
+    int rc = find(checkpoint, copy) ? GW_EEXIST : 0;
+    if (rc == 0)
+        rc = gw_strmap_put(&checkpoint->names, copy, checkpoint->count);
+    if (rc < 0) {
         free(copy);
-        return GW_EEXIST;
+        return rc;
     }
     checkpoint->sections[checkpoint->count] = *section;
     checkpoint->sections[checkpoint->count++].name = copy;
@@ -134,6 +139,16 @@ int gw_checkpoint_set_bytes(struct gw_checkpoint *checkpoint, const char *name, 
         &(const struct section){.kind = KIND_BYTES, .data = bytes ? data : magic, .bytes = bytes});
 }
 
+int gw_checkpoint_set_device(struct gw_checkpoint *checkpoint, const char *name, const void *data,
+                             size_t bytes)
+{
+    const struct section section = {.kind = KIND_BYTES,
+                                    .data = bytes ? data : magic,
+                                    .bytes = bytes,
+                                    .is_on_device = bytes > 0};
+    return set(checkpoint, name, &section);
+}
+
 int gw_checkpoint_set_i64(struct gw_checkpoint *checkpoint, const char *name, int64_t value)
 {
     struct section section = {.kind = KIND_I64, .bytes = sizeof section.integer};
@@ -152,7 +167,7 @@ int gw_checkpoint_bytes(const struct gw_checkpoint *checkpoint, const char *name
     const struct section *section = find(checkpoint, name);
     if (!section)
         return GW_ENOENT;
-    if (section->kind != KIND_BYTES)
+    if (section->kind != KIND_BYTES || section->is_on_device)
         return GW_EINVAL;
     *data = section->data;
     *bytes = section->bytes;
@@ -208,12 +223,23 @@ const void *gw_checkpoint_section(const struct gw_checkpoint *checkpoint, size_t
     return data_of(&checkpoint->sections[i]);
 }
 
+const char *gw_checkpoint_section_name(const struct gw_checkpoint *checkpoint, size_t i)
+{
+    return checkpoint->sections[i].name;
+}
+
+bool gw_checkpoint_section_is_on_device(const struct gw_checkpoint *checkpoint, size_t i)
+{
+    return checkpoint->sections[i].is_on_device;
+}
+
 int gw_checkpoint_section_move(struct gw_checkpoint *checkpoint, const struct gw_checkpoint *from,
                                size_t i, const void *memory)
 {
     struct section section = from->sections[i];
     if (section.data && section.bytes > 0)
         section.data = memory;
+    section.is_on_device = false;
     return set(checkpoint, from->sections[i].name, &section);
 }
 

@@ -179,6 +179,13 @@ int gw_checkpoint_file_write(const struct gw_checkpoint *checkpoint, const char 
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
         return gw_error_set(error, GW_EINVAL, "checkpoint %s: the path is not a regular file",
                             path);
+    for (size_t i = 0; i < gw_checkpoint_sections(checkpoint); i++)
+        if (gw_checkpoint_section_is_on_device(checkpoint, i))
+            return gw_error_set(
+                error, GW_EINVAL,
+                "checkpoint %s: section \"%s\" is in memory of a GPU: save it with a "
+                "gw_checkpoint_writer that has a stream",
+                path, gw_checkpoint_section_name(checkpoint, i));
     if (gw_checkpoint_front(checkpoint, &front, &front_bytes) < 0)
         return gw_error_set(error, GW_ENOMEM, "checkpoint %s: out of memory", path);
 

@@ -14,6 +14,11 @@ int gw_checkpoint_front(const struct gw_checkpoint *checkpoint, void **front, si
 size_t gw_checkpoint_sections(const struct gw_checkpoint *checkpoint);
 const void *gw_checkpoint_section(const struct gw_checkpoint *checkpoint, size_t i, size_t *bytes);
 
+/* gw_checkpoint_section_name returns its name, which belongs to the set.
+ * gw_checkpoint_section_is_on_device returns true if gw_checkpoint_set_device added it. */
+const char *gw_checkpoint_section_name(const struct gw_checkpoint *checkpoint, size_t i);
+bool gw_checkpoint_section_is_on_device(const struct gw_checkpoint *checkpoint, size_t i);
+
 /* gw_checkpoint_section_move adds section i of `from` to the set, with its bytes in memory, which
  * must outlive the set. The caller copies the bytes. Returns the errors of gw_checkpoint_set_bytes.
  */

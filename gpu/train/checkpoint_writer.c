@@ -1,8 +1,11 @@
 /* Saves in the background. A thread copies the sections and then writes the copy. The memory of a
  * copy is used again by the next save, because fresh memory costs the system as much time as the
- * copy. A thread lives from its save to the next call. */
+ * copy. A thread lives from its save to the next call. Sections in memory of a GPU are copied on a
+ * stream beside that of the program (base/side_copy.h). */
 #include <gangway/checkpoint_writer.h>
 
+#include "gpu/base/side_copy.h"
+#include "gpu/cuda/module.h"
 #include "gpu/train/checkpoint_image.h"
 #include "graph/base/options_read.h"
 #include "graph/base/thread.h"
@@ -25,20 +28,25 @@ struct gw_checkpoint_writer {
     struct gw_checkpoint_writer_options options;
     char path[WRITER_PATH_MAX];
     double best;
+    const struct gw_side_copy_device *device; /* NULL: there is no stream */
+    struct gw_side_copy *side;
     /* Of the save that runs or is over; the thread uses them until it is joined. */
     pthread_t thread;
     bool has_thread;
-    char *memory; /* of the copy */
+    char *memory; /* of the copy; if there is a stream, it belongs to `side` */
     size_t memory_bytes;
+    struct gw_side_copy_item *items; /* the sections in memory of a GPU */
+    size_t items_count;
     const struct gw_checkpoint *from; /* the caller's, until copied */
     struct gw_checkpoint *copy;       /* its sections are in `memory` */
     uint64_t step;
     double metric;
     struct gw_error error; /* code 0: it is on disk */
 
-    pthread_mutex_t mutex; /* guards is_copied */
+    pthread_mutex_t mutex; /* guards is_copied and follows */
     pthread_cond_t changed;
-    bool is_copied;
+    bool is_copied; /* of sections in memory of a GPU: the copies are on the stream of `side` */
+    bool follows;   /* the stream of the program has yet to wait for them */
 };
 
 /* A checkpoint of an earlier or of this save. */
@@ -120,20 +128,27 @@ static bool is_best(const struct gw_checkpoint_writer *writer)
     return writer->options.is_max ? writer->metric > writer->best : writer->metric < writer->best;
 }
 
-static void sections_copy(struct gw_checkpoint_writer *writer)
+static int sections_copy(struct gw_checkpoint_writer *writer)
 {
     char *at = writer->memory;
+    int rc = 0;
+    if (writer->items_count > 0)
+        rc = writer->device->run(writer->side, writer->items, writer->items_count, &writer->error);
     for (size_t i = 0; i < gw_checkpoint_sections(writer->from); i++) {
         size_t bytes;
         const void *data = gw_checkpoint_section(writer->from, i, &bytes);
-        if (bytes > 0)
+        if (bytes > 0 && !gw_checkpoint_section_is_on_device(writer->from, i))
             memcpy(at, data, bytes);
         at += bytes;
     }
     pthread_mutex_lock(&writer->mutex);
     writer->is_copied = true;
+    writer->follows = rc == 0 && writer->items_count > 0;
     pthread_cond_signal(&writer->changed);
     pthread_mutex_unlock(&writer->mutex);
+    if (rc == 0 && writer->items_count > 0)
+        rc = writer->device->wait(writer->side, &writer->error);
+    return rc < 0 ? gw_error_prefix(&writer->error, "checkpoint %s", writer->path) : 0;
 }
 
 /* Writes the copy: first the file of the step, then the names that point to it. */
@@ -141,7 +156,8 @@ static void *thread_main(void *arg)
 {
     struct gw_checkpoint_writer *writer = arg;
     char file[PATH_MAX], suffix[32], best[PATH_MAX];
-    sections_copy(writer);
+    if (sections_copy(writer) < 0)
+        return NULL;
     (void)snprintf(suffix, sizeof suffix, "%llu", (unsigned long long)writer->step);
     name_of(writer, file, suffix);
     name_of(writer, best, "best");
@@ -195,6 +211,10 @@ int gw_checkpoint_writer_open(const struct gw_checkpoint_writer_options *given,
     if (options.last == 0)
         self->options.last = 2;
     rc = best_read(self, error);
+    if (rc == 0 && options.stream)
+        rc = gw_comm_nccl_side_copy(&self->device, error);
+    if (rc == 0 && options.stream)
+        rc = self->device->open(options.stream, &self->side, error);
     if (rc < 0) {
         free(self);
         return rc;
@@ -206,30 +226,80 @@ int gw_checkpoint_writer_open(const struct gw_checkpoint_writer_options *given,
     return 0;
 }
 
+/* Makes room for a copy of so many bytes. */
+static int memory_reserve(struct gw_checkpoint_writer *self, size_t bytes, struct gw_error *error)
+{
+    void *memory = self->memory;
+    if (bytes <= self->memory_bytes)
+        return 0;
+    if (!self->side)
+        free(memory);
+    self->memory = NULL;
+    self->memory_bytes = 0;
+    int rc = 0;
+    if (self->side)
+        rc = self->device->reserve(self->side, bytes, &memory, error);
+    else if (!(memory = malloc(bytes)))
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc < 0)
+        return gw_error_prefix(error, "checkpoint %s: a copy of %zu bytes", self->path, bytes);
+    self->memory = memory;
+    self->memory_bytes = bytes;
+    return 0;
+}
+
+/* Notes a section in memory of a GPU, to be copied to `to`. */
+static int item_add(struct gw_checkpoint_writer *self, const struct gw_checkpoint *checkpoint,
+                    size_t i, void *to, struct gw_error *error)
+{
+    struct gw_side_copy_item *item = &self->items[self->items_count];
+    item->to = to;
+    item->from = gw_checkpoint_section(checkpoint, i, &item->bytes);
+    const char *name = gw_checkpoint_section_name(checkpoint, i);
+    if (!self->side)
+        return gw_error_set(error, GW_EINVAL,
+                            "checkpoint %s: section \"%s\" is in memory of a GPU: open the writer "
+                            "with a stream",
+                            self->path, name);
+    if (!self->device->reaches(self->side, item->from, item->bytes))
+        return gw_error_set(error, GW_EINVAL,
+                            "checkpoint %s: section \"%s\": no memory of a GPU is at %p, or less "
+                            "than %zu bytes",
+                            self->path, name, item->from, item->bytes);
+    self->items_count++;
+    return 0;
+}
+
 /* Makes room for a copy of all sections, and a set of them. */
 static int copy_prepare(struct gw_checkpoint_writer *self, const struct gw_checkpoint *checkpoint,
                         struct gw_error *error)
 {
     const size_t count = gw_checkpoint_sections(checkpoint);
-    size_t bytes, all = 0;
-    int rc = 0;
+    size_t bytes, all = 0, on_device = 0;
     for (size_t i = 0; i < count; i++) {
         (void)gw_checkpoint_section(checkpoint, i, &bytes);
         all += bytes;
+        on_device += gw_checkpoint_section_is_on_device(checkpoint, i);
     }
-    if (all > self->memory_bytes) {
-        free(self->memory);
-        self->memory = malloc(all);
-        self->memory_bytes = self->memory ? all : 0;
-    }
+    int rc = on_device && self->side ? self->device->begin(self->side, error) : 0;
+    if (rc < 0) /* before memory is allocated, which a capture does not allow */
+        return gw_error_prefix(error, "checkpoint %s", self->path);
+    rc = memory_reserve(self, all, error);
+    if (rc < 0)
+        return rc;
+    free(self->items);
+    self->items = on_device ? malloc(on_device * sizeof *self->items) : NULL;
+    self->items_count = 0;
     self->copy = gw_checkpoint_new();
-    if (!self->copy || (all > 0 && !self->memory))
-        return gw_error_set(error, GW_ENOMEM,
-                            "checkpoint %s: out of memory for a copy of %zu bytes", self->path,
-                            all);
+    if (!self->copy || (on_device && !self->items))
+        return gw_error_set(error, GW_ENOMEM, "checkpoint %s: out of memory", self->path);
     char *at = self->memory;
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = gw_checkpoint_section_move(self->copy, checkpoint, i, at);
+    for (size_t i = 0; i < count; i++) {
+        if (gw_checkpoint_section_is_on_device(checkpoint, i) &&
+            (rc = item_add(self, checkpoint, i, at, error)) < 0)
+            return rc;
+        if ((rc = gw_checkpoint_section_move(self->copy, checkpoint, i, at)) < 0)
+            break;
         (void)gw_checkpoint_section(checkpoint, i, &bytes);
         at += bytes;
     }
@@ -250,7 +320,7 @@ int gw_checkpoint_writer_start(struct gw_checkpoint_writer *writer,
     writer->step = step;
     writer->metric = metric;
     writer->from = checkpoint;
-    writer->is_copied = false;
+    writer->is_copied = writer->follows = false;
     rc = copy_prepare(writer, checkpoint, error);
     if (rc == 0 && gw_thread_start(&writer->thread, thread_main, writer) != 0)
         rc = gw_error_set(error, GW_ENOMEM, "checkpoint %s: cannot start a thread", writer->path);
@@ -268,7 +338,12 @@ void gw_checkpoint_writer_copied(struct gw_checkpoint_writer *writer)
     pthread_mutex_lock(&writer->mutex);
     while (!writer->is_copied)
         pthread_cond_wait(&writer->changed, &writer->mutex);
+    const bool follows = writer->follows;
+    writer->follows = false;
     pthread_mutex_unlock(&writer->mutex);
+    /* If the stream cannot follow, the device has failed: the thread finds the same failure. */
+    if (follows && writer->device->follow(writer->side, NULL) < 0)
+        (void)writer->device->wait(writer->side, NULL);
 }
 
 int gw_checkpoint_writer_save(struct gw_checkpoint_writer *writer,
@@ -301,7 +376,11 @@ int gw_checkpoint_writer_close(struct gw_checkpoint_writer *writer, struct gw_er
     int rc = gw_checkpoint_writer_wait(writer, error);
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->mutex);
-    free(writer->memory);
+    if (writer->side)
+        writer->device->close(writer->side);
+    else
+        free(writer->memory);
+    free(writer->items);
     free(writer);
     return rc;
 }

@@ -41,13 +41,19 @@ GW_API void gw_checkpoint_free(struct gw_checkpoint *checkpoint);
 GW_API int gw_checkpoint_set_bytes(struct gw_checkpoint *checkpoint, const char *name,
                                    const void *data, size_t bytes);
 
+/* gw_checkpoint_set_device adds a section whose data is in memory of a GPU, and returns the same
+ * errors. A gw_checkpoint_writer with a stream saves such a set; all other functions return
+ * GW_EINVAL for it. A section of 0 bytes needs no memory. */
+GW_API int gw_checkpoint_set_device(struct gw_checkpoint *checkpoint, const char *name,
+                                    const void *data, size_t bytes);
+
 /* gw_checkpoint_set_i64 adds an integer as a section. It returns the same errors as
  * gw_checkpoint_set_bytes. */
 GW_API int gw_checkpoint_set_i64(struct gw_checkpoint *checkpoint, const char *name, int64_t value);
 
 /* gw_checkpoint_bytes returns the data and size of a section. The data is borrowed until the set is
  * freed, and it may be unaligned. Returns GW_ENOENT if the set has no section of this name,
- * GW_EINVAL if the section is an integer. */
+ * GW_EINVAL if the section is an integer, or was added by gw_checkpoint_set_device. */
 GW_API int gw_checkpoint_bytes(const struct gw_checkpoint *checkpoint, const char *name,
                                const void **data, size_t *bytes);
 

@@ -44,7 +44,7 @@ enum cudaMemoryType {
 };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventDisableTiming = 2 };
-enum { cudaHostAllocMapped = 2 };
+enum { cudaHostAllocDefault = 0, cudaHostAllocMapped = 2 };
 struct cudaPointerAttributes {
     enum cudaMemoryType type;
     int device;
@@ -54,6 +54,7 @@ cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaMalloc(void **memory, size_t bytes);

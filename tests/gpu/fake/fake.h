@@ -22,6 +22,9 @@ int fake_device(void);
 int fake_device_of(cudaStream_t stream);
 int fake_device_with(const void *memory, size_t bytes);
 
+/* fake_is_pinned returns 1 if the address is in memory of cudaHostAlloc. */
+int fake_is_pinned(const void *memory);
+
 /* fake_alloc is cudaMalloc, or with is_nccl ncclMemAlloc; fake_free frees what the same one made.
  */
 cudaError_t fake_alloc(void **memory, size_t bytes, int is_nccl);
@@ -29,7 +32,8 @@ cudaError_t fake_free(void *memory, int is_nccl);
 
 /* Calls of this process that are counted, to see what a step of training costs. */
 enum fake_call {
-    FAKE_SYNC,   /* the host waits for a device: synchronisations, copies that block */
+    FAKE_SYNC,   /* the host waits for a device: synchronisations, copies that block, also those
+                    from a device to memory that is not pinned */
     FAKE_ALLOC,  /* memory allocated or freed, streams and events made */
     FAKE_QUERY,  /* the host asks whether an event is done */
     FAKE_NCCL,   /* collectives and messages of NCCL */

@@ -102,6 +102,14 @@ cudaError_t cudaSetDevice(int device)
     return cudaSuccess;
 }
 
+cudaError_t cudaGetDevice(int *device)
+{
+    cudaError_t rc = fake_enter();
+    if (rc == cudaSuccess)
+        *device = current;
+    return rc;
+}
+
 int fake_device(void)
 {
     return current;
@@ -519,6 +527,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 {
     if (kind != cudaMemcpyDefault || !is_copyable(to, bytes) || !is_copyable(from, bytes))
         return fake_told(cudaErrorInvalidValue);
+    if (fake_device_with(from, bytes) >= 0 && fake_reach(to) == to && !fake_is_pinned(to))
+        fake_counted(FAKE_SYNC);
     return copy_enqueue((struct copy){.to = to, .from = from, .bytes = bytes}, stream);
 }
 

@@ -94,24 +94,62 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
     return fake_alloc(memory, bytes, 0);
 }
 
+/* Pinned memory of the host. */
+struct pinned {
+    struct pinned *next;
+    size_t bytes;
+    _Alignas(64) char memory[];
+};
+
+static struct pinned *pinned;
+
 cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
 {
     fake_counted(FAKE_ALLOC);
     cudaError_t rc = fake_enter_uncaptured();
-    if (rc == cudaSuccess && flags != cudaHostAllocMapped)
+    if (rc == cudaSuccess && flags != cudaHostAllocMapped && flags != cudaHostAllocDefault)
         rc = fake_told(cudaErrorInvalidValue);
-    if (rc == cudaSuccess)
-        *memory = malloc(bytes);
-    return rc;
+    if (rc != cudaSuccess)
+        return rc;
+    struct pinned *made = aligned_alloc(64, (sizeof *made + bytes + 63) / 64 * 64);
+    if (!made)
+        abort();
+    made->bytes = bytes;
+    pthread_mutex_lock(&blocks_mutex);
+    made->next = pinned;
+    pinned = made;
+    pthread_mutex_unlock(&blocks_mutex);
+    *memory = made->memory;
+    return cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void *memory)
 {
     fake_counted(FAKE_ALLOC);
     cudaError_t rc = fake_enter_uncaptured();
-    if (rc == cudaSuccess)
-        free(memory);
-    return rc;
+    if (rc != cudaSuccess || !memory)
+        return rc;
+    pthread_mutex_lock(&blocks_mutex);
+    struct pinned **link = &pinned;
+    while (*link && (*link)->memory != memory)
+        link = &(*link)->next;
+    struct pinned *gone = *link;
+    if (gone)
+        *link = gone->next;
+    pthread_mutex_unlock(&blocks_mutex);
+    free(gone);
+    return fake_told(gone ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+int fake_is_pinned(const void *memory)
+{
+    pthread_mutex_lock(&blocks_mutex);
+    const struct pinned *at = pinned;
+    while (at &&
+           ((const char *)memory < at->memory || (const char *)memory >= at->memory + at->bytes))
+        at = at->next;
+    pthread_mutex_unlock(&blocks_mutex);
+    return at != NULL;
 }
 
 cudaError_t fake_free(void *memory, int is_nccl)

@@ -220,6 +220,29 @@ static int trap_fails_all(void)
     return 0;
 }
 
+static int copy_counts(void)
+{
+    static char pageable[BYTES];
+    void *memory = memory_new(), *pinned;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK(cudaHostAlloc(&pinned, BYTES, cudaHostAllocDefault) == cudaSuccess);
+    const unsigned waits = fake_count(FAKE_SYNC);
+    CHECK(cudaMemcpyAsync(pinned, memory, BYTES, cudaMemcpyDefault, stream) == cudaSuccess);
+    CHECK(fake_count(FAKE_SYNC) == waits);
+    CHECK(cudaMemcpyAsync(pageable, memory, BYTES, cudaMemcpyDefault, stream) == cudaSuccess);
+    CHECK(fake_count(FAKE_SYNC) == waits + 1);
+    CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+    CHECK(cudaFreeHost(pinned) == cudaSuccess && cudaFreeHost(NULL) == cudaSuccess);
+    CHECK(cudaFreeHost(pageable) == cudaErrorInvalidValue);
+    return 0;
+}
+
+static void copy_to_memory_that_is_not_pinned_counts_as_a_wait(void **state)
+{
+    holds(copy_counts);
+}
+
 static void trapped_kernel_fails_every_later_call(void **state)
 {
     holds(trap_fails_all);
@@ -384,6 +407,7 @@ int main(void)
         cmocka_unit_test(default_stream_runs_when_a_call_waits_for_it),
         cmocka_unit_test(event_belongs_to_a_device),
         cmocka_unit_test(event_times_follow_the_work_and_the_waits),
+        cmocka_unit_test(copy_to_memory_that_is_not_pinned_counts_as_a_wait),
         cmocka_unit_test(trapped_kernel_fails_every_later_call),
         cmocka_unit_test(capture_refuses_waits_and_work_that_does_not_come_back),
         cmocka_unit_test(nccl_refuses_what_the_real_one_refuses),
