@@ -338,7 +338,8 @@ PARTS = {
     "kernels": ("optimizers beside those on the host", 30, program("nccl_kernels")),
     "optimizers": ("float beside double; times", 30, program("nccl_optimizers")),
     "torch_optimizers": ("optimizers beside PyTorch's, fused", 60, torch_optimizers),
-    "checkpoints": ("checkpoints from and to the GPU's memory", 60, program("nccl_checkpoints")),
+    "checkpoints": ("checkpoints from the GPU's memory", 60, program("nccl_checkpoints")),
+    "places": ("checkpoints into the GPU's memory", 60, program("nccl_places")),
     "norm": ("batch norm over the batch of all ranks", 60, program("nccl_norm")),
     "petnames": ("pet names beside PyTorch", 90, example(
         "petnames", r"at (\d+) samples/s", 1024, "--size", "article", "--steps", "30",

@@ -98,6 +98,24 @@ GW_API int gw_checkpoint_comm_save(const struct gw_checkpoint *checkpoint, struc
 GW_API int gw_checkpoint_comm_load(struct gw_comm *comm, const char *path,
                                    struct gw_checkpoint **checkpoint, struct gw_error *error);
 
+/* Where gw_checkpoint_comm_load_into puts a section. */
+struct gw_checkpoint_place {
+    const char *name;
+    void *memory; /* of the host, or of a GPU that the communicator reaches */
+    size_t bytes; /* the section has exactly this size; may be 0 */
+};
+
+/* gw_checkpoint_comm_load_into is gw_checkpoint_comm_load that sends the sections with a place in
+ * chunks straight to their places. They are not in the set, and ranks other than 0 need no other
+ * memory for them. All ranks pass the same names and sizes in the same order. No work on a stream
+ * may use the places during the call. On all ranks it returns, with the text of the rank that found
+ * it: GW_ENOENT (no file; or no section of this name), GW_EMISMATCH (the section has another size,
+ * or a rank passes other places than rank 0), GW_EINVAL (the section is an integer), and the errors
+ * of gw_checkpoint_comm_load. If it fails, the places have unspecified contents. */
+GW_API int gw_checkpoint_comm_load_into(struct gw_comm *comm, const char *path,
+                                        const struct gw_checkpoint_place *places, size_t count,
+                                        struct gw_checkpoint **checkpoint, struct gw_error *error);
+
 #ifdef __cplusplus
 }
 #endif
