@@ -93,6 +93,20 @@ static void begin(struct gw_sched *sched, struct gw_queue *queue, const struct g
         tell(sched, &victims->items[i], by);
 }
 
+/* Returns true if one of the first `count` queues asks for the same with the same rights. */
+static bool is_twin(const struct waiting *waiting, uint32_t count)
+{
+    const struct gw_queue *queue = waiting->items[count];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gw_queue *other = waiting->items[i];
+        if (other->shape == queue->shape && other->priority == queue->priority &&
+            other->job->payer->account == queue->job->payer->account &&
+            other->job->submit_queue == queue->job->submit_queue)
+            return true;
+    }
+    return false;
+}
+
 static void look(struct gw_sched *sched)
 {
     struct waiting waiting = {0};
@@ -105,7 +119,8 @@ static void look(struct gw_sched *sched)
     const struct gw_victims all = gw_sched_victims_find(sched);
     struct gw_victims chosen;
     for (uint32_t i = 0; i < waiting.count && all.count; i++)
-        if (gw_sched_victims_choose(sched, waiting.items[i], &all, &chosen)) {
+        if (!is_twin(&waiting, i) &&
+            gw_sched_victims_choose(sched, waiting.items[i], &all, &chosen)) {
             begin(sched, waiting.items[i], &chosen);
             return;
         }
@@ -161,7 +176,7 @@ static bool follow(struct gw_sched *sched)
         spare(sched, &preemption->victims.items[i]);
     gw_sched_preemption_over(sched);
     if (!held)
-        return false;
+        return true;
     /* The room is free, and still the task did not start. To preempt again soon could repeat that.
      */
     gw_sched_reservation_clear(sched);

@@ -336,6 +336,19 @@ static void hold(const struct gw_attempt *attempt, struct gw_account_holder *hol
     holder->use.running_jobs += attempt->job->billed == 0;
 }
 
+/* Counts an attempt among those that end because they are preempted. */
+static void leave(const struct gw_attempt *attempt, struct gw_account_holder *holder)
+{
+    holder->leaving.slots += attempt->lane->shape->slots;
+    holder->leaving.gpu_thousandths += gw_account_gpu_thousandths(attempt);
+}
+
+static void leave_no_more(const struct gw_attempt *attempt, struct gw_account_holder *holder)
+{
+    holder->leaving.slots -= attempt->lane->shape->slots;
+    holder->leaving.gpu_thousandths -= gw_account_gpu_thousandths(attempt);
+}
+
 static void note_use(struct gw_accounts *accounts, const struct gw_job *job)
 {
     accounts->uses_changed |= gw_account_limited(job);
@@ -350,7 +363,11 @@ void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
     bring_forward(sched, job->payer);
     job->payer->rate += gw_account_weight(sched->accounts, attempt);
     GW_EACH_ACCOUNT_HOLDER(job, holder)
-    hold(attempt, holder);
+    {
+        hold(attempt, holder);
+        if (attempt->preempted)
+            leave(attempt, holder);
+    }
     job->billed++;
     note_use(sched->accounts, job);
 }
@@ -391,8 +408,25 @@ void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64
         holder->use.slots -= attempt->lane->shape->slots;
         holder->use.gpu_thousandths -= gw_account_gpu_thousandths(attempt);
         holder->use.running_jobs -= job->billed == 0;
+        if (attempt->preempted)
+            leave_no_more(attempt, holder);
     }
     note_use(sched->accounts, job);
+}
+
+void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt, bool preempted)
+{
+    if (attempt->preempted == preempted)
+        return;
+    attempt->preempted = preempted;
+    if (!attempt->billed)
+        return;
+    GW_EACH_ACCOUNT_HOLDER(attempt->job, holder)
+    if (preempted)
+        leave(attempt, holder);
+    else
+        leave_no_more(attempt, holder);
+    note_use(accounts, attempt->job);
 }
 
 /* -- The order -------------------------------------------------------------------------------- */
@@ -606,7 +640,7 @@ void gw_accounts_deinit(struct gw_sched *sched)
 
 static void check_holder(const struct gw_sched *sched, const struct gw_account_holder *holder)
 {
-    struct gw_account_use use = {0};
+    struct gw_account_use use = {0}, leaving = {0};
     for (const struct gw_job *job = sched->first_job; job; job = job->next) {
         if (!job->payer)
             continue;
@@ -624,9 +658,12 @@ static void check_holder(const struct gw_sched *sched, const struct gw_account_h
         if (of == holder) {
             use.slots += attempt->lane->shape->slots;
             use.gpu_thousandths += gw_account_gpu_thousandths(attempt);
+            leaving.slots += attempt->preempted ? attempt->lane->shape->slots : 0;
+            leaving.gpu_thousandths += attempt->preempted ? gw_account_gpu_thousandths(attempt) : 0;
         }
     }
     assert(memcmp(&use, &holder->use, sizeof use) == 0);
+    assert(memcmp(&leaving, &holder->leaving, sizeof leaving) == 0);
 }
 
 void gw_account_check(const struct gw_sched *sched)

@@ -48,6 +48,9 @@ struct gw_account_holder {
     const char *name;
     const struct gw_account_limits *limits;
     struct gw_account_use use;
+    /* Of this use, what ends because it is preempted; and what this job starts instead. */
+    struct gw_account_use leaving, claimed;
+    uint64_t claimed_by;
     struct gw_account_holder *above; /* NULL: none */
     bool strict;                     /* no borrowing */
     bool limited;                    /* this or one above limits what may run at the same time */
@@ -156,6 +159,15 @@ bool gw_account_limited(const struct gw_job *job);
 /* gw_account_quota returns whether the first task of a ready queue is within its quotas. *by is the
  * first account or queue whose quota it would exceed, or NULL; `by` may be NULL. */
 enum gw_quota gw_account_quota(const struct gw_queue *queue, const struct gw_account_holder **by);
+
+/* gw_account_quota_need returns what the first task of a queue, a whole gang, would use. */
+struct gw_account_use gw_account_quota_need(const struct gw_queue *queue);
+
+/* gw_account_quota_claim records what a job will use when preempted work has ended, so that others
+ * do not use it; job NULL: nothing. gw_account_preempt marks an attempt as one that was told to end
+ * for it, or not any more. Only for use in model/. There is a policy. */
+void gw_account_quota_claim(struct gw_accounts *accounts, const struct gw_account_part *claim);
+void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt, bool preempted);
 
 /* gw_account_quota_without returns gw_account_quota as if these parts had ended. */
 enum gw_quota gw_account_quota_without(const struct gw_queue *queue, struct gw_account_parts ended,

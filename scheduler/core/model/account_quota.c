@@ -1,16 +1,45 @@
 /* Quotas: whether a task is within them now, or would be if other tasks ended. */
 #include "scheduler/core/model/account.h"
 
-static struct gw_account_use use_without(const struct gw_account_holder *holder,
-                                         struct gw_account_parts ended)
+static void use_less(struct gw_account_use *use, const struct gw_account_use *by)
+{
+    use->slots -= by->slots;
+    use->gpu_thousandths -= by->gpu_thousandths;
+}
+
+static void use_more(struct gw_account_use *use, const struct gw_account_use *by)
+{
+    use->slots += by->slots;
+    use->gpu_thousandths += by->gpu_thousandths;
+}
+
+/* Returns the use that counts for another task of a job. What is preempted, and what starts
+ * instead, is counted once. A strict account is never exceeded, not even until the preempted work
+ * has ended.
+ */
+static struct gw_account_use use_for(const struct gw_job *job,
+                                     const struct gw_account_holder *holder)
 {
     struct gw_account_use use = holder->use;
-    for (uint32_t i = 0; i < ended.count; i++) {
-        if (!gw_account_holds(ended.items[i].job, holder))
-            continue;
-        use.slots -= ended.items[i].use.slots;
-        use.gpu_thousandths -= ended.items[i].use.gpu_thousandths;
-    }
+    if (holder->claimed_by == job->id)
+        return use;
+    use_more(&use, &holder->claimed);
+    use_less(&use, &holder->leaving);
+    if (holder->strict && use.slots < holder->use.slots)
+        use.slots = holder->use.slots;
+    if (holder->strict && use.gpu_thousandths < holder->use.gpu_thousandths)
+        use.gpu_thousandths = holder->use.gpu_thousandths;
+    return use;
+}
+
+static struct gw_account_use use_without(const struct gw_job *job,
+                                         const struct gw_account_holder *holder,
+                                         struct gw_account_parts ended)
+{
+    struct gw_account_use use = use_for(job, holder);
+    for (uint32_t i = 0; i < ended.count; i++)
+        if (gw_account_holds(ended.items[i].job, holder))
+            use_less(&use, &ended.items[i].use);
     return use;
 }
 
@@ -30,25 +59,30 @@ static enum gw_quota quota_of(const struct gw_job *job, const struct gw_account_
     return !over ? GW_QUOTA_WITHIN : holder->strict ? GW_QUOTA_EXCEEDED : GW_QUOTA_BORROWS;
 }
 
+struct gw_account_use gw_account_quota_need(const struct gw_queue *queue)
+{
+    const struct gw_resource_class *shape = queue->shape;
+    const uint64_t ranks = shape->ranks ? shape->ranks : 1;
+    const uint64_t gpus = shape->gpu_if_any ? shape->any_gpus : shape->gpus;
+    return (struct gw_account_use){
+        .slots = ranks * shape->slots,
+        .gpu_thousandths =
+            ranks * (shape->gpu_fraction && gpus ? shape->gpu_fraction : gpus * 1000)};
+}
+
 /* A job of a running task has what its parent yielded: if it waited for a quota, both would wait
  * forever. */
 enum gw_quota gw_account_quota_without(const struct gw_queue *queue, struct gw_account_parts ended,
                                        const struct gw_account_holder **by)
 {
     const struct gw_job *job = queue->job;
-    const struct gw_resource_class *shape = queue->shape;
     enum gw_quota quota = GW_QUOTA_WITHIN;
     if (!gw_account_limited(job) || job->depth > 0)
         return quota;
-    const uint64_t ranks = shape->ranks ? shape->ranks : 1;
-    const uint64_t gpus = shape->gpu_if_any ? shape->any_gpus : shape->gpus;
-    const struct gw_account_use need = {
-        .slots = ranks * shape->slots,
-        .gpu_thousandths =
-            ranks * (shape->gpu_fraction && gpus ? shape->gpu_fraction : gpus * 1000)};
+    const struct gw_account_use need = gw_account_quota_need(queue);
     GW_EACH_ACCOUNT_HOLDER(job, holder)
     {
-        const struct gw_account_use use = use_without(holder, ended);
+        const struct gw_account_use use = use_without(job, holder, ended);
         const enum gw_quota of = quota_of(job, holder, &use, &need);
         if (of > quota && by)
             *by = holder;
@@ -70,11 +104,33 @@ bool gw_account_quota_borrows(const struct gw_account_part *part, const struct g
         const struct gw_account_limits *limits = holder->limits;
         if (!limits || gw_account_holds(other, holder))
             continue;
-        const struct gw_account_use use = use_without(holder, ended);
+        const struct gw_account_use use = use_without(part->job, holder, ended);
         if ((limits->slots && part->use.slots && use.slots > (uint64_t)limits->slots) ||
             (limits->gpus && part->use.gpu_thousandths &&
              use.gpu_thousandths > (uint64_t)limits->gpus * 1000))
             return true;
     }
     return false;
+}
+
+static void forget_claim(struct gw_account_holder *holder)
+{
+    holder->claimed = (struct gw_account_use){0};
+    holder->claimed_by = 0;
+}
+
+void gw_account_quota_claim(struct gw_accounts *accounts, const struct gw_account_part *claim)
+{
+    for (uint32_t i = 0; i <= accounts->policy.account_count; i++)
+        forget_claim(&accounts->items[i].holder);
+    for (uint32_t i = 0; i < accounts->policy.queue_count; i++)
+        forget_claim(&accounts->queues[i].holder);
+    accounts->uses_changed = true;
+    if (!claim->job || !claim->job->payer)
+        return;
+    GW_EACH_ACCOUNT_HOLDER(claim->job, holder)
+    {
+        holder->claimed = claim->use;
+        holder->claimed_by = claim->job->id;
+    }
 }

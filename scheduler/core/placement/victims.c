@@ -154,18 +154,23 @@ static void push(struct choice *choice, const struct gw_victim *victim)
     choice->parts[choice->count++] = victim->part;
 }
 
-/* Lists the victims that this queue may take. What an account has borrowed becomes less with each
- * of them. */
+/* What an account has borrowed becomes less with each of its victims. */
+static bool may_take(const struct choice *choice, const struct gw_victim *victim)
+{
+    const struct gw_job *job = choice->queue->job;
+    const struct gw_account_parts parts = {choice->parts, choice->count};
+    return victim->part.job != job &&
+           (victim->priority < choice->queue->priority ||
+            (gw_account_quota_borrows(&victim->part, job, (struct gw_account_parts){0}) &&
+             gw_account_quota_borrows(&victim->part, job, parts)));
+}
+
+/* Lists the victims that this queue may take. */
 static void list(struct choice *choice, const struct gw_victims *all)
 {
-    for (uint32_t i = 0; i < all->count && choice->count < VICTIMS_MAX; i++) {
-        const struct gw_victim *victim = &all->items[i];
-        const struct gw_account_parts parts = {choice->parts, choice->count};
-        if (victim->part.job != choice->queue->job &&
-            (victim->priority < choice->queue->priority ||
-             gw_account_quota_borrows(&victim->part, choice->queue->job, parts)))
-            push(choice, victim);
-    }
+    for (uint32_t i = 0; i < all->count && choice->count < VICTIMS_MAX; i++)
+        if (may_take(choice, &all->items[i]))
+            push(choice, &all->items[i]);
 }
 
 /* Finds the shortest beginning of the list that suffices. */
@@ -217,8 +222,9 @@ bool gw_sched_victims_choose(struct gw_sched *sched, const struct gw_queue *queu
                              const struct gw_victims *all, struct gw_victims *chosen)
 {
     struct choice choice = {.sched = sched, .queue = queue};
-    choice.victims = alloc(sched, all->count, sizeof *choice.victims);
-    choice.parts = alloc(sched, all->count, sizeof *choice.parts);
+    const uint32_t most = all->count < VICTIMS_MAX ? all->count : VICTIMS_MAX;
+    choice.victims = alloc(sched, most, sizeof *choice.victims);
+    choice.parts = alloc(sched, most, sizeof *choice.parts);
     list(&choice, all);
     if (choice.count == 0)
         return false;

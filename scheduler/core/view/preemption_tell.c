@@ -11,7 +11,8 @@ static void tell_past(const struct gw_sched *sched, const struct gw_job *job, ui
                       struct gw_text *text)
 {
     char why[GW_ERROR_TEXT_MAX], ago[GW_TEXT_DURATION_ROOM];
-    if (!job->payer || !gw_sched_preemption_text(sched, job, row, why, sizeof why))
+    if (!job->payer || job->tasks.charges[row].tries == 0 ||
+        !gw_sched_preemption_text(sched, job, row, why, sizeof why))
         return;
     const struct gw_logged *fact = gw_sched_event_log_last(sched, job, row, GW_LOGGED_PREEMPTED);
     gw_text_say(text,

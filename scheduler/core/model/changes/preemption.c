@@ -40,6 +40,8 @@ void gw_sched_preemption_begin(struct gw_sched *sched, const struct gw_queue *qu
     preemption->job = queue->job->id;
     preemption->index = gw_bits_first(&queue->ready);
     gw_array_clear(&preemption->victims);
+    gw_account_quota_claim(sched->accounts,
+                           &(struct gw_account_part){queue->job, gw_account_quota_need(queue)});
 }
 
 /* Marks all attempts of a gang that have not ended. */
@@ -47,7 +49,8 @@ static void mark(struct gw_sched *sched, const struct gw_gang_attempt *gang, boo
 {
     for (uint32_t i = 0; i < gang->count; i++)
         if (gang->ranks[i].slot != GW_NO_INDEX)
-            sched->attempts.items[gang->ranks[i].slot].preempted = preempted;
+            gw_account_preempt(sched->accounts, &sched->attempts.items[gang->ranks[i].slot],
+                               preempted);
 }
 
 static void log_preempted(struct gw_sched *sched, struct gw_job *job, uint32_t index, bool spared)
@@ -68,9 +71,10 @@ void gw_sched_preemption_add(struct gw_sched *sched, uint32_t slot, uint64_t unt
                                         .index = attempt->index,
                                         .gang = attempt->gang != NULL,
                                         .until_ns = until_ns};
-    attempt->preempted = true;
     if (attempt->gang)
         mark(sched, attempt->gang, true);
+    else
+        gw_account_preempt(sched->accounts, attempt, true);
     log_preempted(sched, attempt->job, attempt->index, false);
     GW_MUST(gw_array_push(&sched->accounts->preemption.victims, victim));
 }
@@ -90,6 +94,7 @@ void gw_sched_preemption_over(struct gw_sched *sched)
 {
     sched->accounts->preemption.job = 0;
     gw_array_clear(&sched->accounts->preemption.victims);
+    gw_account_quota_claim(sched->accounts, &(struct gw_account_part){0});
 }
 
 void gw_sched_preemption_looked(struct gw_sched *sched, uint64_t next_ns, bool waits)

@@ -2,6 +2,7 @@
 #include "scheduler/core/lifecycle/preemption.h"
 #include "scheduler/core/model/model.h"
 #include "tests/unit/scheduler/gang_world.h"
+#include "tests/unit/scheduler/membership/claims.h"
 
 #define SECOND (1000 * MS)
 
@@ -41,6 +42,7 @@ static struct world *begin(int workers, uint32_t slots)
                                         .peer = {peer},
                                         .uid = (uint32_t)peer,
                                         .role = GW_ROLE_CLIENT,
+                                        .admin = peer == CYD,
                                         .user = peer == ADA   ? "ada"
                                                 : peer == BOB ? "bob"
                                                               : "cyd",
@@ -325,6 +327,210 @@ static void victim_goes_on_if_the_preemptor_is_cancelled(void **state)
     free_world(w);
 }
 
+/* Neither a drained worker nor a paused job needs the room. */
+static void victim_goes_on_if_the_preemptor_cannot_start(void **state)
+{
+    (void)state;
+    for (int drain = 0; drain < 2; drain++) {
+        struct world *w = begin(1, 2);
+        add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+        const uint64_t attempt = run_saved(w, 0, 2);
+        add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+        pass(w, MS);
+        expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
+        if (drain)
+            say(w, CYD,
+                (struct gw_message){.type = GW_MESSAGE_worker_ask,
+                                    .worker_ask = {.request = 9,
+                                                   .name = "a",
+                                                   .drain = 1,
+                                                   .deadline_ns = UINT64_MAX,
+                                                   .why = ""}});
+        else
+            say(w, ADA,
+                (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {9, 2, GW_ASK_PAUSE}});
+        expect_control(w, 0, attempt, GW_CONTROL_CONTINUE);
+        free_world(w);
+    }
+}
+
+/* The worker of the victim is lost: that is a loss, and the preemption is over. */
+static void lost_worker_ends_the_preemption(void **state)
+{
+    struct world *w = begin(1, 2);
+    (void)state;
+    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    const uint64_t attempt = run_saved(w, 0, 2);
+    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    pass(w, MS);
+    expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .code = GW_ELOST});
+    pass(w, 1000001 * SECOND);
+    add_worker(w, 1, 2, "b");
+    must(w, WORKER + 1, GW_MESSAGE_gang);
+    assert_int_equal(gw_sched_job_find(w->sched, 2)->placed, 1);
+    free_world(w);
+}
+
+/* A job that is paused while it is preempted, and resumed, is still preempted. */
+static void resumed_victim_is_ended_after_its_grace(void **state)
+{
+    struct world *w = begin(1, 2);
+    (void)state;
+    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    const uint64_t attempt = run_saved(w, 0, 2);
+    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    pass(w, MS);
+    expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
+    say(w, BOB, (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {9, 1, GW_ASK_PAUSE}});
+    say(w, BOB,
+        (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {10, 1, GW_ASK_RESUME}});
+    pass(w, 11 * SECOND);
+    must(w, WORKER, GW_MESSAGE_kill);
+    ranks_killed(w, 0, attempt, 2);
+    must(w, WORKER, GW_MESSAGE_gang);
+    assert_int_equal(gw_sched_job_find(w->sched, 2)->placed, 1);
+    expect_no_charges(w, 1);
+    free_world(w);
+}
+
+/* Both accounts are in one that must not exceed 2 slots. What bob has borrowed inside of it is
+ * ada's, and neither may exceed it while the victim ends. */
+static void quota_inside_a_strict_account_is_reclaimed(void **state)
+{
+    static const struct gw_account_config strict[] = {
+        {.name = "lab", .shares = 1, .strict = true, .limits = {.slots = 2}},
+        {.name = "vision",
+         .parent = "lab",
+         .shares = 1,
+         .limits = {.slots = 1},
+         .users = ada,
+         .user_count = 1},
+        {.name = "speech",
+         .parent = "lab",
+         .shares = 1,
+         .limits = {.slots = 1},
+         .users = bob,
+         .user_count = 1}};
+    struct world *w = begin(1, 4);
+    struct gw_error error = {0};
+    uint64_t attempts[2];
+    (void)state;
+    assert_int_equal(
+        gw_sched_policy_set(
+            w->sched, &(struct gw_cluster_policy){.accounts = strict, .account_count = 3}, &error),
+        0);
+    for (uint64_t i = 0; i < 2; i++) {
+        add(w, BOB, 1 + i, (struct gw_msg_spec){.ranks = 1});
+        attempts[i] = run_saved(w, 0, 1);
+    }
+    add(w, ADA, 3, (struct gw_msg_spec){.ranks = 1});
+    pass(w, MS);
+    expect_control(w, 0, attempts[1], GW_CONTROL_PAUSE); /* of equal losses, the younger job */
+    assert_false(told(w, 0, GW_MESSAGE_assign));
+    explained(w, 3, "job 2 of account speech");
+    pause_at_a_step(w, 0, attempts[1], 1);
+    (void)run_saved(w, 0, 1);
+    assert_int_equal(gw_sched_job_find(w->sched, 3)->placed, 1);
+    pass(w, SECOND);
+    assert_false(told(w, 0, GW_MESSAGE_control));
+    free_world(w);
+}
+
+/* While the victim ends, another job of ada's does not take the quota that her first job needs. */
+static void quota_of_the_preemptor_is_reserved(void **state)
+{
+    struct world *w = begin(2, 2);
+    (void)state;
+    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 3});
+    const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    for (uint32_t rank = 0; rank < 3; rank++)
+        ready(w, rank < 2 ? 0 : 1, attempt, rank);
+    save(w, 0, attempt, 1);
+    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    pass(w, MS);
+    expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
+    const struct gw_account *vision = gw_account_find(w->sched->accounts, "vision");
+    assert_int_equal(vision->holder.claimed.slots, 2);
+    add(w, CYD, 3, (struct gw_msg_spec){0});
+    assert_int_equal(gw_account_find(w->sched->accounts, "speech")->holder.leaving.slots, 3);
+    add(w, ADA, 4, (struct gw_msg_spec){0});
+    assert_int_equal(gw_sched_job_find(w->sched, 4)->queues.items[0]->quota, GW_QUOTA_BORROWS);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {attempt, 0}});
+    for (uint32_t rank = 0; rank < 3; rank++)
+        finish(w, rank < 2 ? 0 : 1, attempt, rank, 1);
+    assert_int_equal(gw_sched_job_find(w->sched, 2)->placed, 1);
+    assert_int_equal(vision->holder.claimed.slots, 0);
+    free_world(w);
+}
+
+static struct world *next_term(void)
+{
+    struct gw_error error = {0};
+    const struct gw_account_config account = {.name = "all", .shares = 1};
+    struct world *w = life_begin();
+    const struct gw_cluster_policy policy = {
+        .accounts = &account, .account_count = 1, .default_account = "all"};
+    assert_int_equal(gw_sched_policy_set(w->sched, &policy, &error), 0);
+    return w;
+}
+
+/* A term that preempts a gang of two ranks, and ends before it hears of the end. */
+static void preempt_and_die(struct row rows[2], struct gw_msg_spec spec)
+{
+    life_facts.size = 0;
+    struct world *w = next_term();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    life_commit(w);
+    send_spec(w, spec);
+    submit(w, (struct chunk){spec.key, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    life_commit(w);
+    const uint64_t job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        ready(w, 0, attempt, rank);
+        rows[rank] = (struct row){attempt, job, .rank = rank, .claim = GW_CLAIM_RUNS, .world = 2};
+    }
+    life_commit(w);
+    save(w, 0, attempt, 1);
+    life_commit(w);
+    submit_task(w, 5, (struct gw_msg_spec){.ranks = 2});
+    pass(w, SECOND);
+    assert_true(event_log_says(w, (int64_t)job, "is preempted by job"));
+    life_commit(w);
+    free_world(w);
+}
+
+static void gang_whose_preemption_ends_under_the_next_scheduler_pays_nothing(void **state)
+{
+    (void)state;
+    for (int command = 0; command < 2; command++) {
+        struct row rows[2];
+        preempt_and_die(rows,
+                        (struct gw_msg_spec){.key = 1,
+                                             .kind = command ? GW_SPEC_COMMAND : GW_SPEC_FUNCTION,
+                                             .ranks = 2,
+                                             .priority = -1,
+                                             .preemptions_max = UINT32_MAX});
+        struct world *w = next_term();
+        connect_worker(w, WORKER, 7, rows, 2);
+        if (command)
+            must(w, WORKER, GW_MESSAGE_kill);
+        else
+            expect_control(w, 0, rows[0].attempt, GW_CONTROL_PAUSE);
+        life_commit(w);
+        if (command)
+            ranks_killed(w, 0, rows[0].attempt, 2);
+        else
+            pause_at_a_step(w, 0, rows[0].attempt, 2);
+        must(w, WORKER, GW_MESSAGE_gang);
+        expect_no_charges(w, rows[0].job);
+        free_world(w);
+    }
+    gw_buffer_deinit(&life_facts);
+}
+
 static void users_of_one_priority_within_quotas_do_not_preempt_each_other(void **state)
 {
     struct world *w = begin(1, 2);
@@ -352,6 +558,12 @@ int main(void)
         cmocka_unit_test(work_that_loses_least_ends),
         cmocka_unit_test(room_is_reserved_until_the_preemptor_starts),
         cmocka_unit_test(victim_goes_on_if_the_preemptor_is_cancelled),
+        cmocka_unit_test(victim_goes_on_if_the_preemptor_cannot_start),
+        cmocka_unit_test(lost_worker_ends_the_preemption),
+        cmocka_unit_test(resumed_victim_is_ended_after_its_grace),
+        cmocka_unit_test(quota_inside_a_strict_account_is_reclaimed),
+        cmocka_unit_test(quota_of_the_preemptor_is_reserved),
+        cmocka_unit_test(gang_whose_preemption_ends_under_the_next_scheduler_pays_nothing),
         cmocka_unit_test(users_of_one_priority_within_quotas_do_not_preempt_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
