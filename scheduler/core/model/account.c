@@ -14,6 +14,7 @@
 
 #define WRITE_NS (60 * GW_NS_PER_S)
 #define MIB_PER_GIB 1024.0
+#define HORIZON (1.0 / 7) /* of a half-life */
 
 /* Durable usage of a payer. */
 struct usage_record {
@@ -65,6 +66,11 @@ double gw_account_usage(const struct gw_sched *sched, const struct gw_payer *pay
     const struct gw_accounts *accounts = sched->accounts;
     const double seconds = seconds_of(sched->now_ns - payer->at_ns);
     return halved(accounts, payer->usage, seconds) + usage_after(accounts, payer->rate, seconds);
+}
+
+double gw_account_expected(const struct gw_sched *sched, const struct gw_payer *payer)
+{
+    return gw_account_usage(sched, payer) + payer->rate * sched->accounts->halves_s * HORIZON;
 }
 
 static void bring_forward(const struct gw_sched *sched, struct gw_payer *payer)
@@ -354,6 +360,13 @@ static void note_use(struct gw_accounts *accounts, const struct gw_job *job)
     accounts->uses_changed |= gw_account_limited(job);
 }
 
+static void change_rate(struct gw_accounts *accounts, struct gw_payer *payer, double weight)
+{
+    payer->rate += weight;
+    accounts->rate += weight;
+    accounts->rate_moved += fabs(weight);
+}
+
 void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
 {
     struct gw_job *job = attempt->job;
@@ -361,7 +374,7 @@ void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
     if (!attempt->billed)
         return;
     bring_forward(sched, job->payer);
-    job->payer->rate += gw_account_weight(sched->accounts, attempt);
+    change_rate(sched->accounts, job->payer, gw_account_weight(sched->accounts, attempt));
     GW_EACH_ACCOUNT_HOLDER(job, holder)
     {
         hold(attempt, holder);
@@ -401,7 +414,7 @@ void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64
     }
     attempt->billed = false;
     bring_forward(sched, job->payer);
-    job->payer->rate -= weight;
+    change_rate(sched->accounts, job->payer, -weight);
     job->billed--;
     GW_EACH_ACCOUNT_HOLDER(job, holder)
     {
@@ -444,8 +457,14 @@ void gw_account_rank(struct gw_payer *payer, uint32_t rank)
 
 void gw_account_ranked(struct gw_sched *sched)
 {
-    sched->accounts->stale = false;
-    sched->accounts->ranked_ns = sched->now_ns;
+    struct gw_accounts *accounts = sched->accounts;
+    accounts->stale = false;
+    accounts->rate_moved = 0;
+    accounts->rankings++;
+    if (sched->now_ns - accounts->period_ns < GW_POLICY_RANK_NS)
+        return;
+    accounts->period_ns = sched->now_ns;
+    accounts->rankings = 0;
 }
 
 void gw_account_quotas_reviewed(struct gw_sched *sched)
@@ -675,6 +694,7 @@ void gw_account_check(const struct gw_sched *sched)
         check_holder(sched, &accounts->items[i].holder);
     for (uint32_t i = 0; i < accounts->policy.queue_count; i++)
         check_holder(sched, &accounts->queues[i].holder);
+    double all = 0;
     for (size_t i = 0; i < accounts->payers.count; i++) {
         double rate = 0;
         for (size_t k = 0; k < sched->attempts.count; k++) {
@@ -684,5 +704,7 @@ void gw_account_check(const struct gw_sched *sched)
                 rate += gw_account_weight(accounts, attempt);
         }
         assert(fabs(rate - accounts->payers.items[i]->rate) <= 1e-6 * (1 + rate));
+        all += rate;
     }
+    assert(fabs(all - accounts->rate) <= 1e-6 * (1 + all));
 }

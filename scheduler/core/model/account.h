@@ -89,9 +89,11 @@ struct gw_accounts {
     GW_ARRAY(struct gw_payer *) payers;
     struct gw_strmap names, users, payer_keys; /* -> account; -> account; "account/user" -> payer */
     double gpu_weight, slot_weight, memory_gib_weight, halves_s;
+    double rate, rate_moved;        /* of all payers; begun and ended since the last ranking */
     bool stale;                     /* the order must be computed again before the next placement */
     bool uses_changed;              /* resources that count for a quota were taken or given back */
-    uint64_t ranked_ns, written_ns; /* time of the last ranking; of the last durable usage */
+    uint32_t rankings;              /* in this period of GW_POLICY_RANK_NS */
+    uint64_t period_ns, written_ns; /* begin of the period; time of the last durable usage */
     struct gw_preemption preemption;
 };
 
@@ -152,6 +154,11 @@ void gw_account_begin(struct gw_sched *sched);
 
 /* gw_account_usage returns the usage of a payer at this time, in weighted seconds. */
 double gw_account_usage(const struct gw_sched *sched, const struct gw_payer *payer);
+
+/* gw_account_expected returns the usage of a payer plus what the running attempts will add in a
+ * seventh of a half-life. By usage alone, a user who comes first would get all room until the usage
+ * has grown, and with long attempts much more than the share. */
+double gw_account_expected(const struct gw_sched *sched, const struct gw_payer *payer);
 
 /* gw_account_limited returns true if the tasks of a job must not queue at workers. */
 bool gw_account_limited(const struct gw_job *job);

@@ -53,6 +53,7 @@ enum {
     GW_TUNNELS_MAX = 1024,         /* open at the same time */
     GW_TUNNELS_WAITING_MAX = 1 << 16, /* waiting for their task to run */
     GW_PLACES_RETAINED_MAX = 65536,   /* tasks of a job whose places are durable */
+    GW_POLICY_RANKINGS_MAX = 64,      /* of the users, in GW_POLICY_RANK_NS */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* prefetched work for a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
@@ -63,7 +64,7 @@ enum {
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
 #define GW_SHUTDOWN_NS (12 * GW_NS_PER_S)
 #define GW_AGEING_NS (600 * GW_NS_PER_S)        /* after this, a waiting gang rises in the order */
-#define GW_POLICY_RANK_NS (100 * GW_NS_PER_MS)  /* between two rankings of the users */
+#define GW_POLICY_RANK_NS (100 * GW_NS_PER_MS)  /* a ranking of the users is at most this old */
 #define GW_PREEMPT_LOOK_NS GW_NS_PER_S          /* between two looks for work to preempt */
 #define GW_PREEMPT_FAILED_NS (60 * GW_NS_PER_S) /* after work was preempted in vain */
 #define GW_QUARANTINE_NS GW_NS_PER_S

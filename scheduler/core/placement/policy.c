@@ -7,28 +7,30 @@
 
 #include <stdlib.h>
 
+#define RATE_MOVED (1.0 / 64) /* this part of the use of resources was begun or ended */
+
 /* A child of an account: another account or a user. */
 struct member {
     const struct gw_account *account; /* NULL: a user */
     struct gw_payer *payer;           /* NULL: an account */
-    double for_share;                 /* usage divided by shares */
+    double for_share;                 /* expected usage divided by shares */
 };
 
 struct ranking {
     const struct gw_sched *sched;
-    double *usage; /* by the index of the account */
-    uint32_t next; /* rank of the next user */
+    double *expected; /* usage, by the index of the account */
+    uint32_t next;    /* rank of the next user */
     bool changed;
 };
 
-static double usage_of(struct ranking *ranking, const struct gw_account *account)
+static double expected_of(struct ranking *ranking, const struct gw_account *account)
 {
     double sum = 0;
     for (size_t i = 0; i < account->payers.count; i++)
-        sum += gw_account_usage(ranking->sched, account->payers.items[i]);
+        sum += gw_account_expected(ranking->sched, account->payers.items[i]);
     for (size_t i = 0; i < account->children.count; i++)
-        sum += usage_of(ranking, account->children.items[i]);
-    ranking->usage[account - ranking->sched->accounts->items] = sum;
+        sum += expected_of(ranking, account->children.items[i]);
+    ranking->expected[account - ranking->sched->accounts->items] = sum;
     return sum;
 }
 
@@ -45,11 +47,11 @@ static void add_members(const struct ranking *ranking, const struct gw_account *
     for (size_t i = 0; i < account->payers.count; i++)
         members[(*count)++] = (struct member){
             .payer = account->payers.items[i],
-            .for_share = gw_account_usage(ranking->sched, account->payers.items[i])};
+            .for_share = gw_account_expected(ranking->sched, account->payers.items[i])};
     for (size_t i = 0; i < account->children.count; i++) {
         const struct gw_account *child = account->children.items[i];
         members[(*count)++] = (struct member){.account = child,
-                                              .for_share = ranking->usage[child - items] /
+                                              .for_share = ranking->expected[child - items] /
                                                            (double)child->config->shares};
     }
 }
@@ -90,13 +92,13 @@ static bool rank_all(struct gw_sched *sched)
 {
     const struct gw_accounts *accounts = sched->accounts;
     struct ranking ranking = {.sched = sched};
-    ranking.usage = calloc(accounts->policy.account_count + 1, sizeof *ranking.usage);
-    GW_MUST_PTR(ranking.usage);
+    ranking.expected = calloc(accounts->policy.account_count + 1, sizeof *ranking.expected);
+    GW_MUST_PTR(ranking.expected);
     const struct gw_account *root = gw_account_root(accounts);
-    (void)usage_of(&ranking, root);
+    (void)expected_of(&ranking, root);
     struct member top = {.account = root};
     rank(&ranking, &top, 1);
-    free(ranking.usage);
+    free(ranking.expected);
     gw_account_ranked(sched);
     return ranking.changed;
 }
@@ -116,13 +118,23 @@ static bool review_quotas(struct gw_sched *sched)
     return changed;
 }
 
+/* If the use of resources has changed, the users who got them must not come first again: otherwise
+ * one user would get all room that becomes free at the same time. */
+static bool is_outdated(const struct gw_sched *sched)
+{
+    const struct gw_accounts *accounts = sched->accounts;
+    return accounts->stale || sched->now_ns - accounts->period_ns >= GW_POLICY_RANK_NS ||
+           (accounts->rate_moved > accounts->rate * RATE_MOVED &&
+            accounts->rankings < GW_POLICY_RANKINGS_MAX);
+}
+
 void gw_sched_policy_review(struct gw_sched *sched)
 {
     const struct gw_accounts *accounts = sched->accounts;
     if (!accounts)
         return;
     bool changed = false;
-    if (accounts->stale || sched->now_ns - accounts->ranked_ns >= GW_POLICY_RANK_NS)
+    if (is_outdated(sched))
         changed = rank_all(sched);
     if (accounts->uses_changed)
         changed |= review_quotas(sched);

@@ -5,17 +5,19 @@
  * what a wait has added; age. queue.c compares two ready queues; this file decides what they are
  * compared by.
  *
- * Fair share is a fair tree: at each level, the accounts and users with the least usage for their
- * shares come first, and all users of an account that comes first come before those of the next.
- * Equal ones share their place, and the users below them are compared with each other. */
+ * Fair share is a fair tree: at each level, the accounts and users with the least expected usage
+ * (gw_account_expected) for their shares come first, and all users of an account that comes first
+ * come before those of the next. Equal ones share their place, and the users below them are
+ * compared with each other. */
 #ifndef GW_SCHEDULER_CORE_PLACEMENT_POLICY_H
 #define GW_SCHEDULER_CORE_PLACEMENT_POLICY_H
 
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_policy_review brings ranks and quotas up to date: ranks if they are older than
- * GW_POLICY_RANK_NS or a user is new, quotas if resources were taken or given back. It does
- * nothing without a policy. Every placement of a task begins with this call. */
+ * GW_POLICY_RANK_NS, a user is new, or attempts have begun or ended (if these are many, and at most
+ * GW_POLICY_RANKINGS_MAX times in GW_POLICY_RANK_NS), quotas if resources were taken or given back.
+ * It does nothing without a policy. Every placement of a task begins with this call. */
 void gw_sched_policy_review(struct gw_sched *sched);
 
 /* gw_sched_policy_deadline_ns returns the present time if a new policy awaits its first placement,
