@@ -2,8 +2,9 @@
  *
  * Rules. Without a policy, the order is priority (with what a wait has added, see ageing.h), then
  * age. With a policy, it is: work within its quotas before borrowed work; priority; fair share;
- * what a wait has added; age. queue.c compares two ready queues; this file decides what they are
- * compared by.
+ * age. A wait adds nothing there, because it would not come before priority and fair share: it
+ * would only let the gangs of an overloaded user delay older tasks of the same user without end.
+ * queue.c compares two ready queues; this file decides what they are compared by.
  *
  * Fair share is a fair tree: at each level, the accounts and users with the least expected usage
  * (gw_account_expected) for their shares come first, and all users of an account that comes first

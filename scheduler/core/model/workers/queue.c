@@ -2,8 +2,7 @@
  *
  * A resource class (struct gw_resource_class) has a heap of ready queues, one for each job and
  * priority. They are ordered by priority (plus what a wait has added, see ageing.h), then by the
- * age of the job. With a policy of accounts, fair share comes before what a wait has added; see
- * placement/policy.h.
+ * age of the job. With a policy of accounts, a wait adds nothing; see placement/policy.h.
  *
  * Jobs that tasks submitted have the age of their root job and come before its waiting tasks, the
  * deepest jobs first. Otherwise all tasks of a job would begin, and wait, before the tasks that
@@ -25,7 +24,6 @@ uint32_t gw_sched_queue_class_gpus(const struct gw_resource_class *shape)
 
 static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
 {
-    int64_t level = gw_sched_ageing_level(a), other = gw_sched_ageing_level(b);
     if (a->job->payer && b->job->payer) { /* calls of actors have none, and are in no heap */
         if (a->quota != b->quota)
             return a->quota < b->quota;
@@ -33,9 +31,9 @@ static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
             return a->priority > b->priority;
         if (a->job->payer->rank != b->job->payer->rank)
             return a->job->payer->rank < b->job->payer->rank;
+    } else if (gw_sched_ageing_level(a) != gw_sched_ageing_level(b)) {
+        return gw_sched_ageing_level(a) > gw_sched_ageing_level(b);
     }
-    if (level != other)
-        return level > other;
     if (a->job->age != b->job->age)
         return a->job->age < b->job->age;
     if (a->job->depth != b->job->depth)
@@ -157,8 +155,9 @@ struct gw_queue *gw_sched_queue_nested(struct gw_resource_class *shape)
 
 bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b)
 {
-    if (a->job != b->job || a->quota != b->quota ||
-        gw_sched_ageing_level(a) != gw_sched_ageing_level(b))
+    const bool tied = a->job->payer ? a->priority == b->priority
+                                    : gw_sched_ageing_level(a) == gw_sched_ageing_level(b);
+    if (a->job != b->job || a->quota != b->quota || !tied)
         return queue_less(a, b);
     return gw_bits_first(&a->ready) < gw_bits_first(&b->ready);
 }

@@ -175,6 +175,19 @@ static void an_older_gang_of_a_heavy_user_waits_behind(void **state)
     (void)state;
 }
 
+/* A gang that waits for an hour does not rise above an older task of its user. */
+static void an_older_task_comes_before_a_gang_of_the_same_user(void **state)
+{
+    struct cluster *c = new_cluster(2);
+    add(c, ADA, 3, (struct gw_msg_spec){0});
+    add(c, ADA, 1, (struct gw_msg_spec){.ranks = 2});
+    pass(c->w, HOUR);
+    assert_int_equal(end_after(c, SECOND), ADA);
+    assert_int_equal(c->count, 2);
+    free_cluster(c);
+    (void)state;
+}
+
 static const struct gw_payer *payer_of(const struct world *w, const char *user)
 {
     const struct gw_accounts *accounts = w->sched->accounts;
@@ -376,6 +389,7 @@ int main(void)
         cmocka_unit_test(free_room_is_divided_by_the_shares_at_once),
         cmocka_unit_test(a_new_user_comes_before_one_who_has_used_much),
         cmocka_unit_test(an_older_gang_of_a_heavy_user_waits_behind),
+        cmocka_unit_test(an_older_task_comes_before_a_gang_of_the_same_user),
         cmocka_unit_test(usage_halves_in_a_week),
         cmocka_unit_test(usage_survives_a_restart_and_compaction),
         cmocka_unit_test(usage_contains_what_ran_during_a_restart),
