@@ -39,11 +39,15 @@ class Users(e2e.Case):
         os.mkdir(home, 0o700)
         os.chown(home, 901, 901)
         self.worker_dir = os.path.join(home, "files")
+        self.worker_env = {"GANGWAY_TOKEN": tokens["host"], "HOME": home, "XDG_RUNTIME_DIR": home,
+                           "TMPDIR": "/tmp", "ASAN_OPTIONS": "detect_leaks=0"}
+        self.start_worker()
+
+    def start_worker(self):
         self.worker = self.start(
             "setpriv", "--reuid=gangway", "--regid=gangway", "--clear-groups", e2e.BINARY, "worker",
-            "--connect", address, "--slots", "4", "--separate-users", "--dir", self.worker_dir,
-            cwd="/", env={"GANGWAY_TOKEN": tokens["host"], "HOME": home, "XDG_RUNTIME_DIR": home,
-                          "TMPDIR": "/tmp", "ASAN_OPTIONS": "detect_leaks=0"})
+            "--connect", self.client["root"]["GANGWAY_ADDRESS"], "--slots", "4",
+            "--separate-users", "--dir", self.worker_dir, cwd="/", env=self.worker_env)
         self.worker.wait_output("other workers reach this one")
         while self.gangway_json("status", env=self.client["root"])["workers"] < 1:
             pass
@@ -231,6 +235,49 @@ while True:
         beside.wait_output("on")
         self.run_as("alice", "pkill -9 -u $(id -u) gangway-guard", rc=None)
         self.assertNotEqual(beside.wait(), 0)
+
+    def test_commands_use_the_cluster_as_their_user(self):
+        fifo = "/var/lib/uses.fifo"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(fifo)
+        os.mkfifo(fifo)
+        os.chown(fifo, ALICE, ALICE)
+        script = (f"{e2e.BINARY} submit -- id -u; {e2e.BINARY} report loss=0.5; "
+                  f"echo \"$GANGWAY_REPORT $GANGWAY_IDENTITY\" >{fifo}; exec tail -f /dev/null")
+        job = self.gangway("submit", "-d", "--", "sh", "-c", script, env=self.client["alice"],
+                           cwd="/").stdout.strip()
+        report, identity = self.read_fifo(fifo).strip().split(" ", 1)
+        tasks = self.gangway_json("tasks", job, env=self.client["alice"])
+        self.assertEqual(tasks[0]["metrics"], {"loss": 0.5})
+        self.assertEqual(self.gangway("logs", job, env=self.client["alice"]).stdout.split("\n")[0],
+                         str(ALICE))
+        done = self.run_as("bob", f"GANGWAY_IDENTITY='{identity}' {e2e.BINARY} jobs", rc=None)
+        self.assertIn("another user's task", done.stderr)
+        done = self.run_as("bob", f"GANGWAY_REPORT={report} {e2e.BINARY} report loss=9", rc=None)
+        self.assertNotEqual(done.returncode, 0)
+        tasks = self.gangway_json("tasks", job, env=self.client["alice"])
+        self.assertEqual(tasks[0]["metrics"], {"loss": 0.5})
+
+    def test_folders_of_old_jobs_and_clusters_are_removed(self):
+        self.run_as("alice", "true")
+        mine, = glob.glob(f"{FOLDER}/alice/*")
+        lost, former = f"{mine}/logs/999999", f"{FOLDER}/alice/0123abcd"
+        for path in (lost, f"{former}/logs/1", f"{former}-new/logs/1"):
+            os.makedirs(path)
+        for path in (former, f"{former}/logs"):
+            os.utime(path, (0, 0))
+        for path, folders, _ in os.walk(f"{FOLDER}/alice"):
+            for entry in folders:
+                os.chown(os.path.join(path, entry), ALICE, ALICE)
+        os.utime(former, (0, 0))
+        self.run_as("alice", "pkill -9 -u $(id -u)", rc=None)
+        self.worker.kill()
+        self.start_worker()
+        self.run_as("alice", "true")
+        while os.path.exists(lost) or os.path.exists(former):
+            e2e.pause()
+        self.assertEqual(sorted(os.listdir(f"{FOLDER}/alice")),
+                         sorted([os.path.basename(mine), "0123abcd-new"]))
 
     def test_killed_worker_ends_its_users_tasks(self):
         at = self.victim()

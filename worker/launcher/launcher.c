@@ -173,6 +173,23 @@ static int make_folder(const char *path, struct gw_error *error)
     return 0;
 }
 
+/* Makes the folder in which the worker makes sockets for tasks. It belongs to the worker, and
+ * others cannot list it. */
+static int make_tasks_folder(struct gw_error *error)
+{
+    struct stat status;
+    const struct passwd *worker = getpwnam(GW_LAUNCHER_WORKER);
+    int rc = make_folder(GW_LAUNCHER_TASKS, error);
+    if (rc < 0 || !worker) /* without a worker's user, all requests are refused */
+        return rc;
+    if (lstat(GW_LAUNCHER_TASKS, &status) < 0 || !S_ISDIR(status.st_mode) ||
+        lchown(GW_LAUNCHER_TASKS, worker->pw_uid, worker->pw_gid) < 0 ||
+        chmod(GW_LAUNCHER_TASKS, 0711) < 0)
+        return gw_error_set(error, GW_EIO, GW_LAUNCHER_TASKS " cannot be a folder of user %s",
+                            GW_LAUNCHER_WORKER);
+    return 0;
+}
+
 /* Opens the socket. Its folder belongs to root, so nobody else can put another socket there. */
 static int open_socket(int *fd, struct gw_error *error)
 {
@@ -185,6 +202,9 @@ static int open_socket(int *fd, struct gw_error *error)
         (status.st_mode & (S_IWGRP | S_IWOTH)))
         return gw_error_set(error, GW_EPERM,
                             SOCKET_FOLDER " must be a folder that only root may write");
+    rc = make_tasks_folder(error);
+    if (rc < 0)
+        return rc;
     (void)unlink(GW_LAUNCHER_SOCKET);
     *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (*fd < 0 || bind(*fd, (const struct sockaddr *)&address, sizeof address) < 0 ||

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 #define GW_LAUNCHER_SOCKET "/run/gangway/launcher.sock"
-#define GW_LAUNCHER_WORKER "gangway" /* the system user of the worker */
+#define GW_LAUNCHER_TASKS "/run/gangway/tasks" /* for sockets of the worker that tasks use */
+#define GW_LAUNCHER_WORKER "gangway"           /* the system user of the worker */
 
 enum { GW_LAUNCHER_VERSION = 1, GW_LAUNCHER_NAME_MAX = 32 };
 

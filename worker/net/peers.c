@@ -267,11 +267,13 @@ static void refuse(struct gw_host_link *link, int code, const char *text)
 
 /* Returns true if an incoming connection belongs to this cluster. Over TLS, the peer has proven
  * this by the handshake. On a unix socket, its user must be the same. */
-static bool is_ours(const struct gw_host_link *link)
+static bool is_ours(const struct gw_host_link *link, bool task)
 {
     struct ucred peer;
     if (link->transport)
         return gw_tls_identity(link->transport) != NULL;
+    if (task && link->host->options.separate_users)
+        return true; /* its user was checked, and its secret will be */
     return gw_link_peer(link->link, &peer) == 0 && peer.uid == geteuid();
 }
 
@@ -290,7 +292,7 @@ static void on_peer_hello(struct gw_host_link *link, const struct gw_message *me
                      GANGWAY_VERSION, GW_PROTOCOL_LINK, message->hello.version,
                      message->hello.protocol);
         refuse(link, error.code, error.text);
-    } else if (!is_ours(link)) {
+    } else if (!is_ours(link, task)) {
         refuse(link, GW_EPERM, "this worker belongs to another user");
     } else if (task) {
         gw_task_socket_answer(link, &message->hello);

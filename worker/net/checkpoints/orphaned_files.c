@@ -10,6 +10,7 @@
 
 #include "graph/base/array.h"
 #include "graph/base/dir.h"
+#include "graph/base/files.h"
 #include "graph/base/log.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
@@ -268,9 +269,15 @@ static void tell(struct gw_host *host, struct found *found)
     gw_array_clear(&found->jobs);
 }
 
+/* Returns true if the folder of a separate user is that for the present cluster. */
+static bool is_present(const struct gw_host *host, const char *folder)
+{
+    return *host->cluster && strcmp(strrchr(folder, '/') + 1, host->cluster) == 0;
+}
+
 static void find(struct gw_host *host, struct found *found, const char *folder)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gw_files_opendir(folder);
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         uint64_t job = job_of(entry->d_name);
         if (job)
@@ -294,6 +301,33 @@ void gw_orphaned_files_tell(struct gw_host *host)
     find(host, &found, copies);
     tell(host, &found);
     gw_array_deinit(&found.jobs);
+    char **folder;
+    GW_ARRAY_EACH (&host->user_folders, folder)
+        gw_orphaned_files_tell_folder(host, *folder);
+}
+
+void gw_orphaned_files_tell_folder(struct gw_host *host, const char *folder)
+{
+    char path[PATH_MAX + 16];
+    struct found found = {0};
+    if (!is_present(host, folder))
+        return;
+    (void)snprintf(path, sizeof path, "%s/checkpoints", folder);
+    find(host, &found, path);
+    (void)snprintf(path, sizeof path, "%s/logs", folder);
+    find(host, &found, path);
+    tell(host, &found);
+    gw_array_deinit(&found.jobs);
+}
+
+/* Removes what a job has in a folder of a separate user. */
+static void remove_of_user(const char *folder, const char *kind, uint64_t job)
+{
+    char path[PATH_MAX + 64];
+    struct gw_error error;
+    (void)snprintf(path, sizeof path, "%s/%s/%" PRIu64, folder, kind, job);
+    if (gw_files_access(path, F_OK) == 0 && gw_dir_remove(path, &error) < 0)
+        gw_log_warn("%s", error.text);
 }
 
 void gw_orphaned_files_on_unknown(struct gw_host *host, const struct gw_msg_orphaned_files *unknown)
@@ -305,6 +339,13 @@ void gw_orphaned_files_on_unknown(struct gw_host *host, const struct gw_msg_orph
         (void)snprintf(name, sizeof name, "%" PRIu64, job);
         set_aside(removal, host->checkpoint_dir, name);
         set_aside(removal, host->log_dir, name);
+        char **folder;
+        GW_ARRAY_EACH (&host->user_folders, folder) {
+            if (!is_present(host, *folder))
+                continue;
+            remove_of_user(*folder, "checkpoints", job);
+            remove_of_user(*folder, "logs", job);
+        }
         gw_transfer_forget(host->transfers, job);
     }
     removal_start(host, removal);
@@ -318,6 +359,7 @@ void gw_orphaned_files_on_unknown(struct gw_host *host, const struct gw_msg_orph
 struct gw_sweep {
     uv_work_t work;
     char dir[PATH_MAX];
+    GW_ARRAY(char *) users; /* folders of separate users, owned */
     GW_ARRAY(uint64_t) jobs;
 };
 
@@ -338,10 +380,27 @@ static void remove_folder(const struct gw_sweep *sweep, uint64_t job)
         gw_log_warn("%s", error.text);
 }
 
+/* Removes the checkpoints that the jobs have in the folder of a separate user. */
+static void sweep_user(const struct gw_sweep *sweep, const char *folder)
+{
+    char path[PATH_MAX + 16];
+    (void)snprintf(path, sizeof path, "%s/checkpoints", folder);
+    DIR *dir = gw_files_opendir(path);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        const uint64_t job = job_of(entry->d_name);
+        if (job && bsearch(&job, sweep->jobs.items, sweep->jobs.count, sizeof job, by_number))
+            remove_of_user(folder, "checkpoints", job);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
 static void sweep_on_thread(uv_work_t *work)
 {
     const struct gw_sweep *sweep = work->data;
     qsort(sweep->jobs.items, sweep->jobs.count, sizeof *sweep->jobs.items, by_number);
+    for (size_t i = 0; i < sweep->users.count; i++)
+        sweep_user(sweep, sweep->users.items[i]);
     DIR *dir = opendir(sweep->dir);
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         const uint64_t job = job_of(entry->d_name);
@@ -354,6 +413,9 @@ static void sweep_on_thread(uv_work_t *work)
 
 static void sweep_free(struct gw_sweep *sweep)
 {
+    for (size_t i = 0; i < sweep->users.count; i++)
+        free(sweep->users.items[i]);
+    gw_array_deinit(&sweep->users);
     gw_array_deinit(&sweep->jobs);
     free(sweep);
 }
@@ -369,6 +431,14 @@ static void sweep_on_timer(uv_timer_t *timer)
     struct gw_host *host = timer->data;
     struct gw_sweep *sweep = host->sweep;
     host->sweep = NULL;
+    char **folder;
+    GW_ARRAY_EACH (&host->user_folders, folder) {
+        if (!is_present(host, *folder))
+            continue;
+        char *copy = strdup(*folder);
+        GW_MUST_PTR(copy);
+        GW_MUST(gw_array_push(&sweep->users, copy));
+    }
     GW_MUST(uv_queue_work(host->loop, &sweep->work, sweep_on_thread, sweep_on_done));
 }
 

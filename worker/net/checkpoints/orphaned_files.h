@@ -21,6 +21,9 @@ void gw_orphaned_files_on_welcome(struct gw_host *host, const char *cluster);
  * called after the registration. gw_orphaned_files_on_unknown removes the data of the jobs in the
  * scheduler's answer. */
 void gw_orphaned_files_tell(struct gw_host *host);
+
+/* gw_orphaned_files_tell_folder does the same for the folder of a separate user. */
+void gw_orphaned_files_tell_folder(struct gw_host *host, const char *folder);
 void gw_orphaned_files_on_unknown(struct gw_host *host,
                                   const struct gw_msg_orphaned_files *unknown);
 

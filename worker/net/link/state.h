@@ -174,9 +174,10 @@ struct gw_host {
     struct gw_map runners; /* process -> struct gw_host_runner */
     struct gw_map held;    /* see held.h */
     GW_ARRAY(struct gw_user *) users;
-    char cluster[65];             /* of the last welcome, hexadecimal; "": none */
-    struct gw_map user_processes; /* process -> index of its user and state, see users.c */
-    uint64_t launcher_asks_ns;    /* the launcher is not asked before this time */
+    GW_ARRAY(char *) user_folders; /* of separate users that have run here; owned */
+    char cluster[65];              /* of the last welcome, hexadecimal; "": none */
+    struct gw_map user_processes;  /* process -> index of its user and state, see users.c */
+    uint64_t launcher_asks_ns;     /* the launcher is not asked before this time */
     struct gw_host_link *scheduler, *supervisor;
     GW_ARRAY(struct gw_host_pending *) pending;
     size_t pending_done;

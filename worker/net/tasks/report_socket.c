@@ -14,6 +14,7 @@
 #include "worker/net/link/step.h"
 #include "worker/net/parts/report_line.h"
 #include "worker/net/tasks/task_socket.h"
+#include "worker/net/tasks/users.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -214,7 +215,7 @@ static void report_socket_on_accept(int fd, void *arg)
     struct connection *connection = NULL;
     if (count >= CONNECTIONS_MAX)
         (void)send(fd, refusal, sizeof refusal - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    else if (socket->process)
+    else if (socket->process && gw_users_may_connect(socket->host, fd, socket->process))
         connection = calloc(1, sizeof *connection);
     if (!connection || uv_poll_init(socket->host->loop, &connection->poll, fd) < 0) {
         free(connection);
@@ -245,11 +246,7 @@ static struct gw_report_socket *socket_new(struct gw_host *host)
                    host->report_sockets.all.count);
     int rc = gw_task_socket_place(host, name, made->path, &error);
     if (rc == 0)
-        rc = gw_endpoint_listen(made->path, &made->fd, NULL, &error);
-    if (rc == 0 && chmod(made->path, 0600) < 0) {
-        rc = gw_error_set(&error, GW_EIO, "%s: %s", made->path, strerror(errno));
-        close(made->fd);
-    }
+        rc = gw_task_socket_listen(host, made->path, &made->fd, &error);
     if (rc == 0)
         rc = gw_acceptor_open(host->loop, made->fd, &callbacks, &made->acceptor, &error);
     if (rc < 0) {

@@ -120,8 +120,7 @@ static void spawn_command(struct gw_host *host, const struct gw_effect *effect)
     char identity[PATH_MAX], report[GW_ENDPOINT_TEXT_MAX + 32];
     const char *lines[2];
     uint32_t count = 0;
-    const char *path =
-        host->options.separate_users ? NULL : gw_report_sockets_take(host, message.spawn.process);
+    const char *path = gw_report_sockets_take(host, message.spawn.process);
     gw_metric_readers_begin(host, message.spawn.process, message.spawn.out, effect->metrics);
     if (effect->number && gw_task_socket_introduce(host, effect, identity) == 0)
         lines[count++] = identity;

@@ -7,12 +7,16 @@
 #include "graph/base/log.h"
 #include "graph/base/user_dir.h"
 #include "graph/wire/hash.h"
+#include "worker/launcher/request.h"
 #include "worker/net/link/host_link.h"
 #include "worker/net/link/state.h"
+#include "worker/net/tasks/users.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -23,7 +27,10 @@ enum { RELAYS_MAX = 512 }; /* maximum number of relays of all tasks at once */
 
 static void task_socket_on_accept(int fd, void *arg)
 {
-    gw_host_link_greet(arg, fd, NULL);
+    if (gw_users_may_connect(arg, fd, 0))
+        gw_host_link_greet(arg, fd, NULL);
+    else
+        close(fd);
 }
 
 int gw_task_socket_place(const struct gw_host *host, const char *name,
@@ -31,6 +38,10 @@ int gw_task_socket_place(const struct gw_host *host, const char *name,
 {
     const size_t most = sizeof((struct sockaddr_un *)0)->sun_path;
     char dir[PATH_MAX];
+    if (host->options.separate_users) { /* tasks cannot enter the worker's folder */
+        (void)snprintf(path, most, GW_LAUNCHER_TASKS "/%s", name);
+        return 0;
+    }
     if ((size_t)snprintf(path, most, "%s/%s", host->options.dir, name) < most)
         return 0;
     int rc = gw_user_dir_socket(host->options.dir, dir, error);
@@ -42,6 +53,17 @@ int gw_task_socket_place(const struct gw_host *host, const char *name,
     return rc;
 }
 
+int gw_task_socket_listen(const struct gw_host *host, const char *path, int *fd,
+                          struct gw_error *error)
+{
+    int rc = gw_endpoint_listen(path, fd, NULL, error);
+    if (rc == 0 && chmod(path, host->options.separate_users ? 0666 : 0600) < 0) {
+        rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+        close(*fd);
+    }
+    return rc;
+}
+
 static int listen_at(struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX], struct gw_error *error)
 {
     const struct gw_acceptor_callbacks callbacks = {.on_accept = task_socket_on_accept,
@@ -50,7 +72,7 @@ static int listen_at(struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX], stru
     (void)snprintf(name, sizeof name, "tasks-%d.sock", (int)getpid());
     int fd, rc = gw_task_socket_place(host, name, path, error);
     if (rc == 0)
-        rc = gw_endpoint_listen(path, &fd, NULL, error);
+        rc = gw_task_socket_listen(host, path, &fd, error);
     return rc < 0
                ? rc
                : gw_acceptor_open(host->loop, fd, &callbacks, &host->task_socket.acceptor, error);
@@ -68,7 +90,7 @@ static int open_once(struct gw_host *host)
     int rc = gw_tls_secret_random(socket->secret);
     if (rc < 0)
         (void)gw_error_set(&error, rc, "the system provides no random numbers");
-    else if (host->options.peers)
+    else if (host->options.peers || host->options.separate_users)
         rc = listen_at(host, path, &error);
     else
         (void)snprintf(path, sizeof path, "%.*s", GW_ENDPOINT_TEXT_MAX - 1, host->peers_address);
@@ -107,8 +129,7 @@ int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effec
     uint8_t secret[GW_TLS_SECRET_BYTES];
     char hex[GW_HASH_TEXT_BYTES];
     /* A private cluster is only for the client that started it */
-    int rc =
-        host->options.private_cluster || host->options.separate_users ? GW_EIO : open_once(host);
+    int rc = host->options.private_cluster ? GW_EIO : open_once(host);
     if (rc == 0)
         rc = secret_of(host, effect->number, effect->count, secret);
     if (rc < 0)
@@ -132,15 +153,20 @@ static bool is_proven(const struct gw_host *host, const struct gw_msg_hello *hel
 /* -- Connections ---------------------------------------------------------------------------------
  */
 
-static int connect_task(struct gw_host *host, const struct gw_msg_hello *hello, int *fd,
+static int connect_task(struct gw_host_link *link, const struct gw_msg_hello *hello, int *fd,
                         struct gw_error *error)
 {
+    struct gw_host *host = link->host;
     struct gw_node_place place;
     if (!is_proven(host, hello))
         return gw_error_set(error, GW_EPERM,
                             "GANGWAY_IDENTITY is not that of a task on this worker: unset it to "
                             "use another cluster");
-    if (!gw_node_core_find(host->core, hello->attempt, hello->rank, &place))
+    const bool runs = gw_node_core_find(host->core, hello->attempt, hello->rank, &place);
+    if (runs && !gw_users_may_connect(host, gw_link_fd(link->link), place.process))
+        return gw_error_set(error, GW_EPERM,
+                            "GANGWAY_IDENTITY is that of another user's task: unset it");
+    if (!runs)
         return gw_error_set(error, GW_EPERM,
                             "the task that started this process has ended, so the process may no "
                             "longer use the cluster");
@@ -159,7 +185,7 @@ void gw_task_socket_answer(struct gw_host_link *link, const struct gw_msg_hello 
 {
     struct gw_message message = {.type = GW_MESSAGE_task_linked};
     struct gw_error error = {0};
-    int fd = -1, rc = connect_task(link->host, hello, &fd, &error);
+    int fd = -1, rc = connect_task(link, hello, &fd, &error);
     message.task_linked = (struct gw_msg_task_linked){
         .attempt = hello->attempt, .code = rc, .text = rc < 0 ? error.text : ""};
     (void)gw_link_send(link->link, &message, (struct gw_channel_fds){&fd, rc == 0, true});

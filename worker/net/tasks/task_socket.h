@@ -28,10 +28,16 @@ struct gw_task_socket;
 int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effect,
                              char line[PATH_MAX]);
 
-/* gw_task_socket_place chooses the path of a socket with this file name: in the worker's folder, or
- * in a folder with a shorter path. Returns GW_EINVAL with a text if no path is short enough. */
+/* gw_task_socket_place chooses the path of a socket with this file name: in the worker's folder, in
+ * a folder with a shorter path, or, with separate users, in one that they can enter. Returns
+ * GW_EINVAL with a text if no path is short enough. */
 int gw_task_socket_place(const struct gw_host *host, const char *name,
                          char path[GW_ENDPOINT_TEXT_MAX], struct gw_error *error);
+
+/* gw_task_socket_listen makes a socket there that only the worker's user, or separate users, can
+ * connect to: the latter must be checked by gw_users_may_connect. Returns GW_EIO with a text. */
+int gw_task_socket_listen(const struct gw_host *host, const char *path, int *fd,
+                          struct gw_error *error);
 
 /* gw_task_socket_answer answers the hello of a task's process and closes its connection. */
 void gw_task_socket_answer(struct gw_host_link *link, const struct gw_msg_hello *hello);

@@ -13,10 +13,12 @@
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 #include "worker/launcher/request.h"
+#include "worker/net/checkpoints/orphaned_files.h"
 #include "worker/net/link/host_link.h"
 #include "worker/net/link/send.h"
 #include "worker/store/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,9 +28,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LAUNCH_S_MAX = 2 };
+enum { LAUNCH_S_MAX = 2, FORMER_DAYS = 7 };
 #define RETRY_NS (10 * GW_NS_PER_S)
 #define RETRY_SOON_NS GW_NS_PER_S /* pause after a launcher that does not run */
 #define REFUSAL_NS (10 * GW_NS_PER_S)
@@ -149,9 +152,38 @@ static bool runs(const struct gw_user *user)
     return user->supervisor && !user->supervisor->closed && gw_files_lives(user->base);
 }
 
+/* Removes the folders of other clusters in which no job has made a folder for FORMER_DAYS. */
+static void remove_former(const struct gw_user *user)
+{
+    static const char *const names[] = {"logs", "checkpoints", "work"};
+    char folder[PATH_MAX], path[PATH_MAX + 16];
+    const char *own = strrchr(user->folder, '/') + 1;
+    const time_t oldest = time(NULL) - (time_t)FORMER_DAYS * 24 * 3600;
+    DIR *listing = gw_files_opendir(user->base);
+    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
+        bool old = *entry->d_name != '.' && strcmp(entry->d_name, own) != 0;
+        struct stat status;
+        (void)snprintf(folder, sizeof folder, "%.*s/%s", PATH_MAX - 300, user->base, entry->d_name);
+        old = old && gw_files_stat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
+              status.st_mtim.tv_sec < oldest;
+        for (size_t i = 0; i < sizeof names / sizeof *names && old; i++) {
+            (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+            old = gw_files_stat(path, &status) < 0 || status.st_mtim.tv_sec < oldest;
+        }
+        if (!old)
+            continue;
+        gw_log_info("removing %s, with output and checkpoints of user %s: no worker has used it "
+                    "for %d days",
+                    folder, user->name, FORMER_DAYS);
+        (void)gw_dir_remove(folder, NULL);
+    }
+    if (listing)
+        (void)closedir(listing);
+}
+
 /* Makes the user's folder for the present cluster. At the first start, the working folders that
  * dead workers left in it are removed. */
-static int enter(const struct gw_host *host, struct gw_user *user, struct gw_error *error)
+static int enter(struct gw_host *host, struct gw_user *user, struct gw_error *error)
 {
     char folder[PATH_MAX], work[PATH_MAX + 16];
     (void)snprintf(folder, sizeof folder, "%.*s/%s", PATH_MAX - 80, user->base,
@@ -166,10 +198,15 @@ static int enter(const struct gw_host *host, struct gw_user *user, struct gw_err
     }
     if (rc < 0)
         return rc;
+    char *noted = strdup(folder);
     free(user->folder);
     user->folder = strdup(folder);
     GW_MUST_PTR(user->folder);
+    GW_MUST_PTR(noted);
+    GW_MUST(gw_array_push(&host->user_folders, noted));
     gw_folder_sweep(work);
+    remove_former(user);
+    gw_orphaned_files_tell_folder(host, folder);
     return 0;
 }
 
@@ -313,6 +350,9 @@ void gw_users_free(struct gw_host *host)
         free(user);
     }
     gw_array_deinit(&host->users);
+    for (size_t i = 0; i < host->user_folders.count; i++)
+        free(host->user_folders.items[i]);
+    gw_array_deinit(&host->user_folders);
     gw_map_deinit(&host->user_processes);
 }
 
@@ -406,6 +446,22 @@ pid_t gw_users_pid(const struct gw_host *host, const struct gw_msg_spawned *spaw
                    (user && stat(path, &status) == 0 && status.st_uid == user->uid)
                ? (pid_t)spawned->pid
                : 0;
+}
+
+bool gw_users_may_connect(const struct gw_host *host, int fd, uint64_t process)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    uint32_t state;
+    if (!host->options.separate_users)
+        return true;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
+        return false;
+    const struct gw_user *user = process ? user_of(host, process, &state) : NULL;
+    for (size_t i = 0; i < host->users.count && !process && !user; i++)
+        if (host->users.items[i]->base && host->users.items[i]->uid == peer.uid)
+            user = host->users.items[i];
+    return user && user->uid == peer.uid;
 }
 
 /* -- Reports -------------------------------------------------------------------------------------

@@ -44,6 +44,10 @@ struct gw_host_link *gw_users_supervisor(const struct gw_host *host, uint64_t pr
  * of the user: a supervisor that a user has taken over must not have the worker look at others. */
 pid_t gw_users_pid(const struct gw_host *host, const struct gw_msg_spawned *spawned);
 
+/* gw_users_may_connect returns true if the process at the other end of a unix socket is of the user
+ * of a process (0: of any user of this worker), or users are not separate. */
+bool gw_users_may_connect(const struct gw_host *host, int fd, uint64_t process);
+
 /* gw_users_beat sends heartbeats to all supervisors of users. */
 void gw_users_beat(const struct gw_host *host);
 
