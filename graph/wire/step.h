@@ -200,6 +200,8 @@ enum gw_effect_type {
     GW_EFFECT_ACCOUNT, /* scheduler: store `bytes`, a struct gw_accounting_row, in the accounting */
     GW_EFFECT_ASK_ACCOUNTING, /* scheduler: answer the query `number` of client `peer` with
                                  arguments `bytes` from the accounting, when it has been read */
+    GW_EFFECT_RELOAD, /* scheduler: read the configuration file again, and answer the query `number`
+                         of client `peer` */
     GW_EFFECT_DAMAGED, /* scheduler: end this process, because `number` commits are missing in the
                           state; `bytes`, with its NUL, says how this was found */
 };

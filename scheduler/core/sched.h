@@ -31,6 +31,16 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
 int gw_sched_policy_set(struct gw_sched *sched, const struct gw_cluster_policy *policy,
                         struct gw_error *error);
 
+/* Limits that may change while a scheduler runs. */
+struct gw_sched_limits {
+    uint64_t pure_bytes_max, scattered_bytes_max; /* as in struct gw_sched_options */
+    uint32_t history_jobs;
+};
+
+/* gw_sched_term_limit makes new limits count from the next step on. What is above a lower limit
+ * stays until something is added. Call it between two steps. */
+void gw_sched_term_limit(struct gw_sched *sched, const struct gw_sched_limits *limits);
+
 /* gw_sched_deadline_ns returns the latest time at which the core needs a TICK event, or UINT64_MAX
  * if it needs none. */
 uint64_t gw_sched_deadline_ns(const struct gw_sched *sched);

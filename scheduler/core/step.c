@@ -44,6 +44,7 @@
 #include "scheduler/core/send/log.h"
 #include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
+#include "scheduler/core/send/reload.h"
 #include "scheduler/core/send/send.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/view/query.h"
@@ -66,12 +67,11 @@ struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
         sched->options.crash_budget = 3;
     if (!sched->options.loss_budget)
         sched->options.loss_budget = 10;
-    if (!sched->options.pure_bytes_max)
-        sched->options.pure_bytes_max = UINT64_C(64) << 20;
     if (!sched->options.ageing_ns)
         sched->options.ageing_ns = GW_AGEING_NS;
-    if (!sched->options.history_jobs)
-        sched->options.history_jobs = GW_HISTORY_JOBS_MAX;
+    gw_sched_term_limit(sched, &(struct gw_sched_limits){options->pure_bytes_max,
+                                                         options->scattered_bytes_max,
+                                                         options->history_jobs});
     if (!sched->options.state_dir)
         sched->options.state_dir = "";
     if (!sched->options.cluster)
@@ -287,7 +287,7 @@ static void on_query(struct gw_sched *sched, struct gw_remote *remote,
 {
     struct gw_bin body;
     struct gw_error error = {0};
-    if (gw_sched_accounting_ask(sched, remote, query))
+    if (gw_sched_accounting_ask(sched, remote, query) || gw_sched_reload_ask(sched, remote, query))
         return;
     int rc = gw_sched_query_encoded(sched, remote, query, &body, &error);
     struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;

@@ -24,6 +24,7 @@
 #include "scheduler/net/daemon_arguments.h"
 #include "scheduler/net/port_note.h"
 #include "scheduler/net/server.h"
+#include "scheduler/net/server_effects.h"
 #include "scheduler/net/tidy.h"
 
 #include <assert.h>
@@ -162,6 +163,24 @@ static void daemon_on_damaged(const struct gw_error *error, void *arg)
 
 /* -- Reasons to end --------------------------------------------------------------------------- */
 
+static void daemon_on_idle(uv_timer_t *timer)
+{
+    struct daemon *daemon = timer->data;
+    if (gw_server_idle_ns(daemon->server) >= daemon->given.idle_stop_s * GW_NS_PER_S)
+        end(daemon, "no client used this cluster for the time of --idle-stop");
+}
+
+/* Starts or stops the timer of --idle-stop. */
+static void watch_idle(struct daemon *daemon)
+{
+    const uint64_t stop_s = daemon->given.idle_stop_s;
+    const uint64_t every_ms = stop_s * 250 < 10000 ? stop_s * 250 : 10000;
+    if (stop_s > 0)
+        (void)uv_timer_start(&daemon->idle, daemon_on_idle, every_ms, every_ms);
+    else
+        (void)uv_timer_stop(&daemon->idle);
+}
+
 /* The configuration file; see gw_daemon_configure. */
 static struct {
     gw_daemon_read read;
@@ -175,18 +194,52 @@ void gw_daemon_configure(gw_daemon_read read, void *arg)
 }
 
 /* Reads the configuration file, and follows its policy. */
-static int follow(struct daemon *daemon, struct gw_error *error)
+static int follow(const struct daemon *daemon, struct gw_daemon_config *config,
+                  struct gw_error *error)
 {
-    const struct gw_cluster_policy *policy;
-    char restart[256];
-    if (!configuration.read || daemon->crew_closing)
-        return 0;
-    int rc = configuration.read(configuration.arg, &policy, restart, sizeof restart, error);
-    if (rc == 0)
-        rc = gw_server_follow(daemon->server, policy, error);
-    if (rc == 0 && *restart)
-        gw_log_warn("these options have changed, and need a restart of the scheduler: %s", restart);
-    return rc;
+    int rc = configuration.read(configuration.arg, config, error);
+    return rc < 0 ? rc : gw_server_follow(daemon->server, config->policy, error);
+}
+
+static uint64_t scatter_memory(uint64_t given_bytes)
+{
+    return given_bytes ? given_bytes : gw_machine_memory_bytes() / 2;
+}
+
+/* Does the same while the scheduler runs, when limits may change, too. */
+static int reload(struct daemon *daemon, struct gw_daemon_config *config, struct gw_error *error)
+{
+    int rc = follow(daemon, config, error);
+    if (rc < 0) {
+        gw_log_error("the configuration file is refused, and nothing changes: %s", error->text);
+        return rc;
+    }
+    daemon->given.idle_stop_s = config->idle_stop_s;
+    watch_idle(daemon);
+    gw_log_limit(config->log_max_bytes);
+    gw_server_limit(daemon->server,
+                    &(struct gw_sched_limits){config->pure_bytes_max,
+                                              scatter_memory(config->scatter_memory_bytes),
+                                              (uint32_t)config->history_jobs});
+    gw_log_info("the configuration file was read again");
+    if (*config->restart)
+        gw_log_warn("these options have changed, and need a restart of the scheduler: %s",
+                    config->restart);
+    return 0;
+}
+
+static void daemon_on_reload(uint64_t peer, uint64_t request, void *arg)
+{
+    struct daemon *daemon = arg;
+    struct gw_daemon_config config;
+    struct gw_error error;
+    int rc = configuration.read
+                 ? reload(daemon, &config, &error)
+                 : gw_error_set(&error, GW_EINVAL,
+                                "the scheduler was started without a configuration file "
+                                "(`gangway scheduler --config FILE`)");
+    gw_server_effects_reloaded(daemon->server, peer, request, rc < 0 ? "" : config.restart,
+                               rc < 0 ? &error : NULL);
 }
 
 static void daemon_on_signal(uv_signal_t *handle, int signal)
@@ -195,10 +248,8 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
     const char *why = signal == SIGINT ? "interrupted" : "terminated";
     struct gw_error error;
     if (signal == SIGHUP) {
-        if (follow(daemon, &error) == 0)
-            gw_log_info("the configuration file was read again");
-        else
-            gw_log_error("the configuration file is refused, and nothing changes: %s", error.text);
+        if (!daemon->crew_closing)
+            (void)reload(daemon, &(struct gw_daemon_config){0}, &error);
         return;
     }
     if (daemon->ending)
@@ -220,13 +271,6 @@ static void daemon_on_lifeline(uv_poll_t *poll, int status, int events)
     /* The client is gone: work ends without a grace period, and the workers kill their tasks. */
     daemon->ending = true;
     close_all(daemon);
-}
-
-static void daemon_on_idle(uv_timer_t *timer)
-{
-    struct daemon *daemon = timer->data;
-    if (gw_server_idle_ns(daemon->server) >= daemon->given.idle_stop_s * GW_NS_PER_S)
-        end(daemon, "no client used this cluster for the time of --idle-stop");
 }
 
 /* Listens at a new socket if the socket was removed. systemd removes a user's runtime folder with
@@ -367,11 +411,7 @@ static void watch(struct daemon *daemon)
     (void)uv_timer_init(loop, &daemon->late);
     if (daemon->given.ready_fd >= 0)
         (void)uv_timer_start(&daemon->late, daemon_on_late, LATE_MS, 0);
-    if (daemon->given.idle_stop_s > 0) {
-        uint64_t every_ms =
-            daemon->given.idle_stop_s * 250 < 10000 ? daemon->given.idle_stop_s * 250 : 10000;
-        (void)uv_timer_start(&daemon->idle, daemon_on_idle, every_ms, every_ms);
-    }
+    watch_idle(daemon);
     if (daemon->given.lifeline_fd >= 0) {
         (void)uv_poll_init(loop, &daemon->lifeline, daemon->given.lifeline_fd);
         (void)uv_poll_start(&daemon->lifeline, UV_READABLE | UV_DISCONNECT, daemon_on_lifeline);
@@ -556,12 +596,11 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .dir = daemon->given.dir,
         .pure_bytes_max = daemon->given.pure_bytes_max,
         .history_jobs = (uint32_t)daemon->given.history_jobs,
-        .scattered_bytes_max = daemon->given.scatter_memory_bytes
-                                   ? daemon->given.scatter_memory_bytes
-                                   : gw_machine_memory_bytes() / 2,
+        .scattered_bytes_max = scatter_memory(daemon->given.scatter_memory_bytes),
         .files_bytes_max = daemon->given.file_cache_bytes,
         .on_worker = daemon_on_worker,
         .on_exit = daemon_on_exit,
+        .on_reload = daemon_on_reload,
         .on_damaged = daemon_on_damaged,
         .arg = daemon,
         .tokens = daemon->given.tokens,
@@ -587,7 +626,8 @@ static int start(struct daemon *daemon, struct gw_error *error)
     rc = open_server(daemon, &server, error);
     if (rc < 0)
         return rc;
-    rc = follow(daemon, error);
+    if (configuration.read)
+        rc = follow(daemon, &(struct gw_daemon_config){0}, error);
     if (rc == 0)
         rc = set_orphaned_files_aside(daemon,
                                       error); /* only after the server has locked the folder */

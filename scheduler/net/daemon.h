@@ -3,7 +3,7 @@
 #ifndef GW_SCHEDULER_NET_DAEMON_H
 #define GW_SCHEDULER_NET_DAEMON_H
 
-#include <stddef.h>
+#include <stdint.h>
 
 /* gw_daemon_main runs a scheduler until the scheduler ends. It returns the exit code. Options:
  *   --dir DIR          folder of the cluster: scheduler.sock, logs, programs (made, mode 0700)
@@ -30,14 +30,20 @@ int gw_daemon_main(int argc, char **argv);
 struct gw_cluster_policy;
 struct gw_error;
 
-/* Reads the configuration file. *policy (NULL: none) stays valid until the next call. `restart`
- * becomes a list of the changed options that need a restart, or "". */
-typedef int (*gw_daemon_read)(void *arg, const struct gw_cluster_policy **policy, char *restart,
-                              size_t bytes, struct gw_error *error);
+/* What a configuration file says that counts while the scheduler runs. */
+struct gw_daemon_config {
+    const struct gw_cluster_policy *policy; /* NULL: none; valid until the file is read again */
+    /* As the options of the same names; 0: the default */
+    uint64_t idle_stop_s, log_max_bytes, history_jobs, pure_bytes_max, scatter_memory_bytes;
+    char restart[256]; /* the changed options that need a restart, "listen, state"; "": none */
+};
 
-/* gw_daemon_configure makes the scheduler of this process follow the policy of a configuration
- * file, which `read` reads at the start and after each SIGHUP. If a file is refused, the scheduler
- * logs why and goes on with the policy that it had. Call it before gw_daemon_main. */
+/* Reads the configuration file. */
+typedef int (*gw_daemon_read)(void *arg, struct gw_daemon_config *config, struct gw_error *error);
+
+/* gw_daemon_configure makes the scheduler of this process follow a configuration file, which `read`
+ * reads at the start, after each SIGHUP, and if an admin asks for it. If a file is refused, the
+ * scheduler logs why and goes on with what it had. Call it before gw_daemon_main. */
 void gw_daemon_configure(gw_daemon_read read, void *arg);
 
 #endif

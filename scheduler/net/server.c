@@ -66,6 +66,11 @@ int gw_server_follow(struct gw_server *server, const struct gw_cluster_policy *p
     return rc;
 }
 
+void gw_server_limit(struct gw_server *server, const struct gw_sched_limits *limits)
+{
+    gw_sched_term_limit(server->core, limits);
+}
+
 static int step(struct gw_server *server, struct gw_event *event)
 {
     if (server->closing)

@@ -135,6 +135,11 @@ static bool describe_request(const struct gw_message *message, struct audited_re
         REQUEST(worker_ask, message->worker_ask.drain ? "worker drain" : "worker undrain");
         object = message->worker_ask.name;
         break;
+    case GW_MESSAGE_query:
+        if (strcmp(message->query.what, "reload") != 0)
+            return false;
+        REQUEST(query, "config reload");
+        break;
     case GW_MESSAGE_shutdown:
         REQUEST(shutdown, "down");
         break;

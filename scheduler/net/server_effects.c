@@ -3,6 +3,7 @@
 #include "scheduler/net/server_effects.h"
 
 #include "graph/base/log.h"
+#include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/tls.h"
@@ -72,14 +73,35 @@ void gw_server_effects_answer(const struct gw_accounting_answer *answer, void *a
                                           .code = answer->code,
                                           .text = answer->text,
                                           .body = answer->body};
-    if (connection && gw_connection_reachable(connection))
-        gw_connection_send(connection, &message, NULL, 0);
+    if (!connection || !gw_connection_reachable(connection))
+        return;
+    gw_server_audit_answer(((struct gw_server *)arg)->audit, connection, &message);
+    gw_connection_send(connection, &message, NULL, 0);
+}
+
+void gw_server_effects_reloaded(struct gw_server *server, uint64_t peer, uint64_t request,
+                                const char *text, const struct gw_error *error)
+{
+    struct gw_accounting_answer answer = {peer, request, .text = ""};
+    struct gw_buffer body = {0};
+    struct gw_value *value = gw_str(text);
+    if (error) {
+        answer.code = error->code;
+        answer.text = error->text;
+    } else {
+        GW_MUST(gw_codec_encode(value, NULL, &body));
+        answer.body = (struct gw_bin){body.data, (uint32_t)body.size};
+    }
+    gw_server_effects_answer(&answer, server);
+    gw_value_unref(value);
+    gw_buffer_deinit(&body);
 }
 
 void gw_server_effects_run(struct gw_server *server)
 {
     struct gw_error damage = {0};
     bool exits = false;
+    uint64_t reload_peer = 0, reload_request = 0;
     struct gw_connection *connection;
     struct gw_effect *effect;
     GW_ARRAY_EACH (&server->effects.list, effect) {
@@ -109,6 +131,10 @@ void gw_server_effects_run(struct gw_server *server)
             gw_programs_store(server->programs, effect->bytes, gw_journal_add_file,
                               server->journal);
             break;
+        case GW_EFFECT_RELOAD:
+            reload_peer = effect->peer.id;
+            reload_request = effect->number;
+            break;
         case GW_EFFECT_EXIT:
             exits = true;
             break;
@@ -124,6 +150,8 @@ void gw_server_effects_run(struct gw_server *server)
         }
     }
     gw_array_clear(&server->effects.list);
+    if (reload_peer)
+        server->options.on_reload(reload_peer, reload_request, server->options.arg);
     if (damage.code)
         server->options.on_damaged(&damage, server->options.arg);
     else if (exits)

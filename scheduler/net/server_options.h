@@ -24,6 +24,8 @@ struct gw_server_options {
     /* Callbacks, called on the loop's thread with `arg`. */
     void (*on_worker)(uint32_t workers, void *arg); /* number of workers that take part */
     void (*on_exit)(void *arg);                     /* the core has ended all work */
+    /* An admin asks to read the configuration file again: answer by gw_server_effects_reloaded. */
+    void (*on_reload)(uint64_t peer, uint64_t request, void *arg);
     /* The state lacks facts that workers know: close the server, and do nothing else. */
     void (*on_damaged)(const struct gw_error *error, void *arg);
     void *arg;

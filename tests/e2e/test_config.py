@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The configuration file of schedulers and workers."""
+import json
 import os
 import signal
 
@@ -134,6 +135,40 @@ class Config(e2e.Case):
         scheduler.kill(signal.SIGHUP)
         scheduler.wait_output("need a restart of the scheduler: slots")
         lines.next()
+
+    def test_admin_reloads_the_file_with_a_command(self):
+        text = "scheduler = { slots = %d; workers = 1; %s };\n"
+        self.config(text % (1, ""))
+        scheduler = self.start(e2e.BINARY, "scheduler", "--config", "gangway.conf")
+        self.is_up = True
+        scheduler.wait_output("worker-1")
+
+        def listed():
+            for _ in range(2):
+                self.gangway("wait", self.gangway("submit", "-d", "--", "true").stdout.strip())
+            return len(self.gangway_json("jobs", "--all"))
+        self.config(text % (1, "history = 0;"))
+        said = self.gangway("config", "reload", rc=2)
+        self.assertIn("gangway.conf:1: history 0: the minimum is 1", said.stderr)
+        self.assertEqual(listed(), 2)
+        self.config(text % (2, "history = 1;"))
+        said = self.gangway("config", "reload")
+        self.assertEqual(said.stdout, "the scheduler has read its configuration file\n"
+                         "slots: takes effect after a restart of the scheduler, which ends no "
+                         "task\n")
+        self.assertEqual(listed(), 1)
+        self.config(text % (1, ""))  # an option that is gone has its default again
+        self.assertEqual(self.gangway("config", "reload").stdout,
+                         "the scheduler has read its configuration file\n")
+        self.assertEqual(listed(), 3)
+        with open(self.cluster("audit.jsonl"), encoding="utf-8") as file:
+            acts = [json.loads(line) for line in file]
+        self.assertEqual([act["outcome"] for act in acts if act["what"] == "config reload"],
+                         ["GW_EINVAL", "ok", "ok"])
+        self.gangway("down")
+        self.up("--slots", "1")
+        self.assertIn("was started without a configuration file",
+                      self.gangway("config", "reload", rc=2).stderr)
 
     def test_address_in_a_file_is_used_without_a_cluster_of_the_user(self):
         folder = os.path.join(self.env["HOME"], ".config", "gangway")

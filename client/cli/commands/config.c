@@ -5,6 +5,9 @@
 #include "client/cli/lib/config_file.h"
 #include "client/cli/lib/table.h"
 
+#include <gangway/gangway.h>
+#include <string.h>
+
 /* Reads the file for each daemon. *rows is a list of dicts, which the caller owns, or NULL. */
 static int read_file(const char *path, struct gw_value **rows)
 {
@@ -76,7 +79,50 @@ static int run_show(int argc, char **argv)
     return exit_code;
 }
 
+/* Prints each name of a list with commas. */
+static void print_restarts(const char *names)
+{
+    for (size_t length; *names; names += length + strspn(names + length, ", ")) {
+        length = strcspn(names, ",");
+        printf("%.*s: takes effect after a restart of the scheduler, which ends no task\n",
+               (int)length, names);
+    }
+}
+
+static int run_reload(int argc, char **argv)
+{
+    static const struct gw_option table[] = {{0}};
+    const struct gw_options options = {
+        .command = "config reload",
+        .arguments = "",
+        .summary = "Make the scheduler read its configuration file again, as SIGHUP does.",
+        .details =
+            "Accounts, queues, policy, idle-stop, history, log-max, pure-keep and\n"
+            "scatter-memory count from then on. Other options that have changed are printed:\n"
+            "they need a restart. If the file has an error, the scheduler goes on with what\n"
+            "it had, the error is printed with its line, and the exit code is 2.\n\n"
+            "Only an admin, or the user who started the cluster, may do this.",
+        .table = table,
+    };
+    struct gw_cli_verb verb;
+    struct gw_error error;
+    struct gw_value *answer = NULL;
+    const char *restart = "";
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    int rc = gw_client_query(verb.client, "reload", NULL, &answer, &error);
+    if (rc == 0)
+        rc = gw_value_get_str(answer, &restart, &error);
+    if (rc == 0) {
+        printf("the scheduler has read its configuration file\n");
+        print_restarts(restart);
+    }
+    gw_value_unref(answer);
+    return gw_cli_end(&verb, rc, &error);
+}
+
 static const struct gw_cli_command verbs[] = {
+    {"reload", "make the scheduler read its configuration file again", run_reload},
     {"check", "check a configuration file", run_check},
     {"show", "show the values of a configuration file", run_show},
     {NULL, NULL, NULL},

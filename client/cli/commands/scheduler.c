@@ -134,27 +134,37 @@ static int read(struct typed *typed, int argc, char **argv, bool *runs)
 
 /* What a running scheduler has read of its configuration file. */
 struct configuration {
+    const struct typed *typed;
     struct gw_config_file *file;
     struct gw_policy_file *policy;
 };
 
-static int read_again(void *arg, const struct gw_cluster_policy **policy, char *restart,
-                      size_t bytes, struct gw_error *error)
+static int read_again(void *arg, struct gw_daemon_config *config, struct gw_error *error)
 {
+    static const char *const live[] = {"idle-stop", "log-max",        "history",
+                                       "pure-keep", "scatter-memory", NULL};
     struct configuration *configuration = arg;
-    struct configuration fresh = {0};
-    int rc = gw_options_reread(&fresh.file, error);
+    struct configuration fresh = {.typed = configuration->typed};
+    const struct gw_scheduler_options *scheduler = &fresh.typed->scheduler;
+    int rc = gw_options_reread(live, &fresh.file, error);
     if (rc == 0)
         rc = gw_policy_file_read(fresh.file, &fresh.policy, error);
     if (rc < 0) {
         gw_config_file_close(fresh.file);
         return rc;
     }
-    gw_options_changed(fresh.file, restart, bytes);
+    *config = (struct gw_daemon_config){
+        .policy = fresh.policy->policy.account_count ? &fresh.policy->policy : NULL,
+        .idle_stop_s = gw_scheduler_options_idle_stop_s(scheduler),
+        .log_max_bytes = fresh.typed->daemon.log_max_bytes,
+        .history_jobs = scheduler->history_jobs,
+        .pure_bytes_max = scheduler->pure_bytes_max,
+        .scatter_memory_bytes = scheduler->scatter_memory_bytes,
+    };
+    gw_options_changed(live, fresh.file, config->restart, sizeof config->restart);
     gw_policy_file_free(configuration->policy);
     gw_config_file_close(configuration->file);
     *configuration = fresh;
-    *policy = fresh.policy->policy.account_count ? &fresh.policy->policy : NULL;
     return 0;
 }
 
@@ -177,7 +187,7 @@ int gw_cli_scheduler(int argc, char **argv)
     int exit_code = read(&typed, argc, argv, &runs);
     if (!runs)
         return exit_code;
-    struct configuration configuration = {0};
+    struct configuration configuration = {.typed = &typed};
     if (gw_options_file())
         gw_daemon_configure(read_again, &configuration);
     exit_code = start(&typed);

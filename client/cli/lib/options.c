@@ -411,7 +411,8 @@ static bool connects(const char *command)
         if (strcmp(command, others[i]) == 0)
             return false;
     return strncmp(command, "token", strlen("token")) != 0 &&
-           strncmp(command, "config ", strlen("config ")) != 0;
+           (strcmp(command, "config reload") == 0 ||
+            strncmp(command, "config ", strlen("config ")) != 0);
 }
 
 uint64_t gw_options_connect_timeout_ns(void)
@@ -471,7 +472,22 @@ struct gw_config_file *gw_options_file(void)
     return last.file;
 }
 
-int gw_options_reread(struct gw_config_file **file, struct gw_error *error)
+static bool is_in(const char *const *names, const char *name)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* Sets a number to 0. */
+static void clear(const struct gw_option *row)
+{
+    const bool is_short =
+        row->kind == GW_OPTION_U32 || row->kind == GW_OPTION_COUNT || row->kind == GW_OPTION_LIMIT;
+    memset(row->into, 0, is_short ? sizeof(uint32_t) : sizeof(uint64_t));
+}
+
+int gw_options_reread(const char *const *live, struct gw_config_file **file, struct gw_error *error)
 {
     const struct gw_config_group group = {last.group, last.rows, last.typed, last.not_in_file};
     struct gw_config_file *fresh;
@@ -479,6 +495,9 @@ int gw_options_reread(struct gw_config_file **file, struct gw_error *error)
                        : gw_error_set(error, GW_EINVAL, "it was started without --config FILE");
     if (rc < 0)
         return rc;
+    for (size_t i = 0; last.rows[i].name; i++)
+        if (!last.typed[i] && is_in(live, last.rows[i].name))
+            clear(&last.rows[i]);
     rc = gw_config_file_apply(fresh, &group, error);
     if (rc < 0)
         gw_config_file_close(fresh);
@@ -487,7 +506,8 @@ int gw_options_reread(struct gw_config_file **file, struct gw_error *error)
     return rc;
 }
 
-void gw_options_changed(struct gw_config_file *file, char *names, size_t bytes)
+void gw_options_changed(const char *const *live, struct gw_config_file *file, char *names,
+                        size_t bytes)
 {
     char where[PATH_MAX + 32];
     size_t used = 0;
@@ -495,7 +515,8 @@ void gw_options_changed(struct gw_config_file *file, char *names, size_t bytes)
     for (size_t i = 0; last.rows[i].name; i++) {
         const char *old = gw_config_file_find(last.file, last.group, last.rows[i].name, where);
         const char *now = gw_config_file_find(file, last.group, last.rows[i].name, where);
-        if (!last.typed[i] && used < bytes && strcmp(old ? old : "", now ? now : "") != 0)
+        if (!last.typed[i] && !is_in(live, last.rows[i].name) && used < bytes &&
+            strcmp(old ? old : "", now ? now : "") != 0)
             used += (size_t)snprintf(names + used, bytes - used, "%s%s", used ? ", " : "",
                                      last.rows[i].name);
     }

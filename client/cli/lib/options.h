@@ -60,11 +60,14 @@ int gw_options_refuse(const char *command, const struct gw_error *error);
 struct gw_config_file *gw_options_file(void);
 
 /* gw_options_reread reads the configuration file of the last gw_options_parse again and checks it.
- * The options get its values, which are borrowed from *file; the caller closes it. Errors: as
- * gw_config_file_open. gw_options_changed lists the options whose values in the file differ from
- * those that gw_options_parse has read, like "listen, history". */
-int gw_options_reread(struct gw_config_file **file, struct gw_error *error);
-void gw_options_changed(struct gw_config_file *file, char *names, size_t bytes);
+ * The options get its values, which are borrowed from *file; the caller closes it. The options in
+ * the list `live`, which are numbers, are 0 if neither the file nor the command line has them.
+ * Errors: as gw_config_file_open. gw_options_changed lists the other options whose values in the
+ * file differ from those that gw_options_parse has read, like "listen, state". */
+int gw_options_reread(const char *const *live, struct gw_config_file **file,
+                      struct gw_error *error);
+void gw_options_changed(const char *const *live, struct gw_config_file *file, char *names,
+                        size_t bytes);
 
 /* gw_options_values appends a dict for each option of the last gw_options_parse to the list `rows`:
  * `group`, `option`, `value` (nil if neither the command line nor

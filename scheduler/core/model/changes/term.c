@@ -1,7 +1,9 @@
 /* Changes the times of the scheduler: begin of a term, steps, and shutdown. */
 #include "scheduler/core/model/changes/changes.h"
 
+#include "scheduler/core/model/limits.h"
 #include "scheduler/core/model/note.h"
+#include "scheduler/core/sched.h"
 
 #include <stdio.h>
 
@@ -34,6 +36,14 @@ void gw_sched_term_hurry(struct gw_sched *sched, uint64_t deadline_ns, uint64_t 
 void gw_sched_term_see_room(struct gw_sched *sched, const char *why)
 {
     (void)snprintf(sched->no_room, sizeof sched->no_room, "%s", why);
+}
+
+void gw_sched_term_limit(struct gw_sched *sched, const struct gw_sched_limits *limits)
+{
+    sched->options.pure_bytes_max =
+        limits->pure_bytes_max ? limits->pure_bytes_max : UINT64_C(64) << 20;
+    sched->options.scattered_bytes_max = limits->scattered_bytes_max;
+    sched->options.history_jobs = limits->history_jobs ? limits->history_jobs : GW_HISTORY_JOBS_MAX;
 }
 
 void gw_sched_term_restore(struct gw_sched *sched, bool begins)

@@ -210,6 +210,15 @@ static void workers_run_only_tasks_of_their_own_user(void **state)
     free_world(w);
 }
 
+static void only_an_admin_can_reload_the_configuration(void **state)
+{
+    struct world *w = with_waiting_job();
+    struct gw_bin body;
+    (void)state;
+    assert_int_equal(query(w, CLIENT, "reload", &body), GW_EPERM);
+    free_world(w);
+}
+
 static void failure_texts_reach_only_their_user_and_admins(void **state)
 {
     static const char *const rows[] = {"job", "jobs", "tasks"}, *const refused[] = {"events",
@@ -255,6 +264,7 @@ int main(void)
         cmocka_unit_test(only_an_admin_can_depend_on_jobs_of_others),
         cmocka_unit_test(priorities_above_0_need_an_admin),
         cmocka_unit_test(workers_run_only_tasks_of_their_own_user),
+        cmocka_unit_test(only_an_admin_can_reload_the_configuration),
         cmocka_unit_test(failure_texts_reach_only_their_user_and_admins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
