@@ -79,6 +79,7 @@ class Restarts(e2e.Case):
         events = self.gangway("events", "1").stdout
         self.assertRegex(events, r"failed: rank 1 on .*signal 9")
         self.assertRegex(events, r"restarted by ")
+        self.assertRegex(gang.text, r"attempt 2 ended, restarted by .*; the next attempt follows")
         self.assertEqual(self.gangway_json("jobs")[0]["tries"], 3)
         self.assertIn("job 1 has no running gang", self.gangway("restart", "1", rc=2).stderr)
         self.assert_idle()

@@ -280,7 +280,12 @@ static uint32_t attempt_ended(const char *fact)
     int end = 0;
     if (sscanf(fact, "attempt %u %n", &number, &end) != 1 || end == 0)
         return 0;
-    return strncmp(fact + end, "failed", 6) == 0 || strncmp(fact + end, "was", 3) == 0 ? number : 0;
+    /* "ended at" tells of an attempt that a restarted scheduler took over. */
+    static const char *const ends[] = {"failed", "was", "ended,", "ended on"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strncmp(fact + end, ends[i], strlen(ends[i])) == 0)
+            return number;
+    return 0;
 }
 
 /* Returns the text of the newest event that reports why attempt `number` ended (0: any attempt), or
