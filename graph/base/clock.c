@@ -2,6 +2,7 @@
 #include "graph/base/clock.h"
 
 #include <gangway/options.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static uint64_t now_ns(clockid_t id)
@@ -33,4 +34,17 @@ uint64_t gw_clock_left_ns(uint64_t deadline_ns)
 uint64_t gw_clock_wall_ns(void)
 {
     return now_ns(CLOCK_REALTIME);
+}
+
+static uint64_t cpu_ns(int who)
+{
+    struct rusage usage;
+    (void)getrusage(who, &usage);
+    return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * GW_NS_PER_S +
+           ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * GW_NS_PER_US;
+}
+
+uint64_t gw_clock_cpu_ns(bool own)
+{
+    return cpu_ns(RUSAGE_CHILDREN) + (own ? cpu_ns(RUSAGE_SELF) : 0);
 }

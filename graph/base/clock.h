@@ -3,6 +3,7 @@
 #ifndef GW_BASE_CLOCK_H
 #define GW_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define GW_NS_PER_US UINT64_C(1000)
@@ -21,5 +22,9 @@ uint64_t gw_clock_left_ns(uint64_t deadline_ns);
 /* gw_clock_wall_ns returns the time since 1970 (UTC). It is used only for times that people read.
  */
 uint64_t gw_clock_wall_ns(void);
+
+/* gw_clock_cpu_ns returns the CPU time, user and system, of all processes that this process has
+ * waited for, and of those that they have waited for. own: also that of this process. */
+uint64_t gw_clock_cpu_ns(bool own);
 
 #endif

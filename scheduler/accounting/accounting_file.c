@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { APPLICATION_ID = 0x67776163 /* "gwac" */, SCHEMA_VERSION = 1, BUSY_MS = 2000 };
+enum { APPLICATION_ID = 0x67776163 /* "gwac" */, SCHEMA_VERSION = 2, BUSY_MS = 2000 };
 
 static const char SCHEMA[] =
     "CREATE TABLE IF NOT EXISTS jobs(cluster TEXT NOT NULL, job INTEGER NOT NULL,"
@@ -17,14 +17,18 @@ static const char SCHEMA[] =
     " done INTEGER, failed INTEGER, cancelled INTEGER, ranks INTEGER, attempts INTEGER,"
     " slots INTEGER, gpus REAL, memory_bytes INTEGER, submitted_ns INTEGER, started_ns INTEGER,"
     " begin_ns INTEGER, ended_ns INTEGER, slot_seconds REAL, gpu_seconds REAL,"
-    " memory_gib_seconds REAL, peak_bytes INTEGER, code INTEGER, exit_code INTEGER,"
+    " memory_gib_seconds REAL, peak_bytes INTEGER, code INTEGER, exit_code INTEGER, cpu_seconds "
+    "REAL,"
     " PRIMARY KEY(cluster, job)) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS jobs_ended ON jobs(ended_ns);";
+
+/* Version 1 had no CPU time. */
+static const char UPGRADE[] = "ALTER TABLE jobs ADD COLUMN cpu_seconds REAL;";
 
 /* A restarted scheduler stores the jobs of its history again, but it does not know their peaks. */
 static const char INSERT[] =
     "INSERT OR REPLACE INTO jobs VALUES(?1,?2,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
-    "max(?,coalesce((SELECT peak_bytes FROM jobs WHERE cluster=?1 AND job=?2),0)),?,?)";
+    "max(?,coalesce((SELECT peak_bytes FROM jobs WHERE cluster=?1 AND job=?2),0)),?,?,?)";
 
 int gw_accounting_file_failed(const struct gw_accounting_file *file, struct gw_error *error)
 {
@@ -74,7 +78,7 @@ static int prepare(struct gw_accounting_file *file, const char *path, struct gw_
         return gw_error_set(error, GW_ECORRUPT,
                             "%s was not written by Gangway: give another file by --accounting",
                             path);
-    if (id == APPLICATION_ID && version != SCHEMA_VERSION)
+    if (id == APPLICATION_ID && version != 1 && version != SCHEMA_VERSION)
         return gw_error_set(error, GW_EVERSION,
                             "%s has format version %d, and this Gangway writes version %d: give "
                             "another file by --accounting",
@@ -84,7 +88,9 @@ static int prepare(struct gw_accounting_file *file, const char *path, struct gw_
     rc = run(file, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN IMMEDIATE;", error);
     if (rc == 0)
         rc = run(file, SCHEMA, error);
-    if (rc == 0 && id == 0)
+    if (rc == 0 && id == APPLICATION_ID && version == 1)
+        rc = run(file, UPGRADE, error);
+    if (rc == 0 && version != SCHEMA_VERSION)
         rc = run(file, sql, error);
     if (rc == 0)
         rc = run(file, "COMMIT", error);
@@ -146,6 +152,7 @@ static int store_row(struct gw_accounting_file *file, sqlite3_stmt *insert, cons
     (void)sqlite3_bind_int64(insert, ++at, (int64_t)row->peak_bytes);
     (void)sqlite3_bind_int(insert, ++at, row->code);
     (void)sqlite3_bind_int(insert, ++at, row->exit_code);
+    (void)sqlite3_bind_double(insert, ++at, (double)row->cpu_ns / 1e9);
     const int rc = sqlite3_step(insert) == SQLITE_DONE ? 0 : gw_accounting_file_failed(file, error);
     (void)sqlite3_reset(insert);
     return rc;

@@ -225,7 +225,8 @@ static void say_part(struct gw_text *sql, const char *from, const char *until)
 
 static void say_sums(struct gw_text *sql, const struct usage_query *query)
 {
-    static const char *const used[] = {"gpu_seconds", "slot_seconds", "memory_gib_seconds"};
+    static const char *const used[] = {"gpu_seconds", "slot_seconds", "memory_gib_seconds",
+                                       "cpu_seconds"};
     const bool days = query->by_day;
     gw_text_say(sql, "SELECT ");
     for (size_t i = 0; i < query->by_count; i++)
@@ -233,7 +234,7 @@ static void say_sums(struct gw_text *sql, const struct usage_query *query)
     gw_text_say(sql,
                 "count(*) AS jobs, sum(state = 'failed') AS failed, nullif(max(peak_bytes), 0) AS "
                 "peak_bytes");
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
         gw_text_say(sql, ", coalesce(sum(%s * ", used[i]);
         say_part(sql, days ? "max(start_ns, :since)" : ":since",
                  days ? "min(next_ns, :until)" : ":until");
@@ -259,7 +260,8 @@ static void say_jobs(struct gw_text *sql, const struct usage_query *query)
                 "SELECT job AS id, parent, name, user, account, queue, state, tasks, done, failed, "
                 "cancelled, ranks, attempts, slots, gpus, memory_bytes, submitted_ns, started_ns, "
                 "ended_ns, ended_ns - begin_ns AS ran_ns, slot_seconds, gpu_seconds, "
-                "memory_gib_seconds, nullif(peak_bytes, 0) AS peak_bytes, code, exit_code, cluster "
+                "memory_gib_seconds, cpu_seconds, nullif(peak_bytes, 0) AS peak_bytes, code, "
+                "exit_code, cluster "
                 "FROM jobs WHERE ended_ns "
                 ">= :since AND ended_ns < :until");
     say_filter(sql, query);

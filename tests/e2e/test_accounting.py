@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import signal
 import time
 
@@ -38,6 +39,8 @@ class Accounting(e2e.Case):
         self.assertEqual((total["jobs"], total["failed"]), (5, 2))
         self.assertAlmostEqual(total["slot_seconds"], sum(row["slot_seconds"] for row in rows), 6)
         self.assertGreater(total["slot_seconds"], 0)
+        self.assertGreater(min(row["cpu_seconds"] for row in rows), 0)
+        self.assertAlmostEqual(total["cpu_seconds"], sum(row["cpu_seconds"] for row in rows), 6)
         table = list(csv.DictReader(io.StringIO(self.gangway("jobs", "--ended", "--csv").stdout)))
         self.assertEqual([row["name"] for row in table], [row["name"] for row in rows])
 
@@ -81,6 +84,23 @@ class Accounting(e2e.Case):
             self.assertGreater(row["slot_seconds"] + 0.01,
                                ranks * (killed_ns - row["started_ns"]) / 1e9)
         lines.close()
+
+    def test_cpu_time_is_that_of_all_ranks_and_their_children(self):
+        self.up("--slots", "2")
+        work = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; times"
+        job = self.gangway("dispatch", "-d", "-n", "2", "--", "sh", "-c", work).stdout.strip()
+        self.gangway("wait", job)
+        used = 0
+        for rank in "0", "1":  # the shell says of its children: 0m1.230s 0m0.040s
+            said = self.gangway("logs", "--rank", rank, job).stdout.splitlines()[-1]
+            for minutes, seconds in re.findall(r"(\d+)m([\d.]+)s", said):
+                used += 60 * int(minutes) + float(seconds)
+        row, = self.ended()
+        self.assertGreater(used, 0)
+        self.assertGreaterEqual(row["cpu_seconds"], used - 0.04)  # what the shell rounds
+        self.assertLess(row["cpu_seconds"], used + 0.2)  # the shells themselves
+        self.assertEqual(self.gangway_json("jobs")[0]["cpu_seconds"], row["cpu_seconds"])
+        self.assertIn("CPU-TIME", self.gangway("usage").stdout)
 
     def test_users_see_only_their_own_use(self):
         roles = {"ann": "user", "bob": "user", "root": "admin"}

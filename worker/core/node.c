@@ -10,6 +10,7 @@
 #include "worker/core/gangs/gang.h"
 #include "worker/core/gangs/hang.h"
 #include "worker/core/link/assignment.h"
+#include "worker/core/link/cpu_time.h"
 #include "worker/core/link/health.h"
 #include "worker/core/link/metric_reports.h"
 #include "worker/core/link/orphaned.h"
@@ -363,6 +364,9 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_report_on_ended(core, process, &message->ended);
     case GW_MESSAGE_failures:
         return gw_report_on_failures(core, process, &message->failures);
+    case GW_MESSAGE_used:
+        gw_cpu_time_seen(process, message->used.cpu_ns);
+        return 0;
     case GW_MESSAGE_skipped: /* protocol 6 only: the failed input was already reported */
         return 0;
     case GW_MESSAGE_actor_ready:

@@ -21,6 +21,8 @@
 #define ROUND_NS GW_NS_PER_MS
 /* A task that runs longer than this lets no other task wait behind it. With a smaller limit, tasks
  * on busy machines that only wait for a processor would be reported, too. */
+/* CPU time is told after tasks of this time together: reading it costs a microsecond */
+#define USED_NS GW_NS_PER_MS
 #define LONG_NS (50 * GW_NS_PER_MS)
 #define HEAD_SAID UINT64_MAX
 enum { QUIET_ROUNDS_MAX = 20, NAPS_MAX = 4, NAP_MS = 16 };
@@ -96,6 +98,22 @@ int gw_outbox_note(struct gw_outbox *outbox, const struct gw_message *message, u
         rc = gw_channel_put(outbox->channel, message, (struct gw_channel_fds){0});
     if (rc == 0)
         rc = gather_locked(outbox, now_ns);
+    pthread_mutex_unlock(&outbox->mutex);
+    return rc;
+}
+
+int gw_outbox_ran(struct gw_outbox *outbox, uint64_t run_ns)
+{
+    outbox->ran_ns += run_ns;
+    if (outbox->ran_ns < USED_NS)
+        return 0;
+    outbox->ran_ns = 0;
+    const struct gw_message message = {.type = GW_MESSAGE_used,
+                                       .used = {.cpu_ns = gw_clock_cpu_ns(true)}};
+    pthread_mutex_lock(&outbox->mutex);
+    int rc = gw_report_put(&outbox->report, outbox->channel);
+    if (rc == 0)
+        rc = gw_channel_put(outbox->channel, &message, (struct gw_channel_fds){0});
     pthread_mutex_unlock(&outbox->mutex);
     return rc;
 }

@@ -69,7 +69,7 @@ struct reaper {
     uint32_t sweeps;
     uint64_t capture_at_ns;
     uint64_t spawned_at_ns; /* when to send `spawned`; 0: already sent */
-    uint64_t began_ns;
+    uint64_t began_ns, began_cpu_ns;
     struct gw_turns turns;
     bool killed; /* this reaper has sent SIGKILL */
     uint64_t oom_kills, oom_read_ns;
@@ -190,6 +190,7 @@ static void reaper_start(struct reaper *reaper, const struct gw_msg_spawn *spawn
     reaper->killed = false;
     reaper->capture_at_ns = spawn->output_bytes_max ? gw_clock_now_ns() + CAPTURE_SOON_NS : 0;
     reaper->began_ns = gw_clock_now_ns();
+    reaper->began_cpu_ns = gw_clock_cpu_ns(false); /* of the processes before this one */
     reaper->spawned_at_ns = reaper->began_ns + SPAWNED_LATER_NS;
 }
 
@@ -324,8 +325,10 @@ static void reaper_on_reaped(struct reaper *reaper)
     gw_capture_close(&reaper->out);
     gw_capture_close(&reaper->err);
     gw_sm_move(&reaper_sm, &reaper->state, REAPER_IDLE);
-    const struct gw_message message = {.type = GW_MESSAGE_reaped,
-                                       .reaped = {.process = reaper->process}};
+    const struct gw_message message = {
+        .type = GW_MESSAGE_reaped,
+        .reaped = {.process = reaper->process,
+                   .cpu_ns = gw_clock_cpu_ns(false) - reaper->began_cpu_ns}};
     reaper_send(reaper, &message);
     reaper_next(reaper);
 }

@@ -12,13 +12,10 @@
 enum { BY_MAX = 4, COLUMNS_MAX = 16, DAYS = 30 };
 
 static const struct gw_column sums[] = {
-    {"jobs", "JOBS", GW_CELL_NUMBER},
-    {"failed", "FAILED", GW_CELL_NUMBER},
-    {"gpu_ns", "GPU-TIME", GW_CELL_DURATION},
-    {"slot_ns", "SLOT-TIME", GW_CELL_DURATION},
-    {"memory", "GIB-HOURS", GW_CELL_MINOR_NUMBER},
-    {"peak_bytes", "PEAK", GW_CELL_MINOR_SIZE},
-    {0},
+    {"jobs", "JOBS", GW_CELL_NUMBER},           {"failed", "FAILED", GW_CELL_NUMBER},
+    {"gpu_ns", "GPU-TIME", GW_CELL_DURATION},   {"slot_ns", "SLOT-TIME", GW_CELL_DURATION},
+    {"cpu_ns", "CPU-TIME", GW_CELL_DURATION},   {"memory", "GIB-HOURS", GW_CELL_MINOR_NUMBER},
+    {"peak_bytes", "PEAK", GW_CELL_MINOR_SIZE}, {0},
 };
 
 static const struct gw_column jobs[] = {
@@ -34,13 +31,15 @@ static const struct gw_column jobs[] = {
     {"ran_ns", "RAN", GW_CELL_DURATION},
     {"gpu_ns", "GPU-TIME", GW_CELL_DURATION},
     {"slot_ns", "SLOT-TIME", GW_CELL_DURATION},
+    {"cpu_ns", "CPU-TIME", GW_CELL_DURATION},
     {"peak_bytes", "PEAK", GW_CELL_MINOR_SIZE},
     {"ended_ns", "ENDED", GW_CELL_SINCE},
     {0},
 };
 
 static const char *const sums_csv[] = {
-    "jobs", "failed", "gpu_seconds", "slot_seconds", "memory_gib_seconds", "peak_bytes", NULL};
+    "jobs",       "failed",      "gpu_seconds", "slot_seconds", "memory_gib_seconds",
+    "peak_bytes", "cpu_seconds", NULL};
 static const char *const jobs_csv[] = {"id",
                                        "parent",
                                        "name",
@@ -68,6 +67,7 @@ static const char *const jobs_csv[] = {"id",
                                        "code",
                                        "exit_code",
                                        "cluster",
+                                       "cpu_seconds",
                                        NULL};
 
 /* -- The query -----------------------------------------------------------------------------------
@@ -154,16 +154,16 @@ static double real_of(const struct gw_value *row, const char *key)
 /* Adds what a table shows in other units. */
 static int complete(struct gw_value *rows)
 {
+    static const char *const times[][2] = {
+        {"gpu_seconds", "gpu_ns"}, {"slot_seconds", "slot_ns"}, {"cpu_seconds", "cpu_ns"}};
     int rc = 0;
     for (size_t i = 0; i < gw_value_count(rows) && rc == 0; i++) {
         struct gw_value *row = gw_value_at(rows, i);
         char memory[32];
         (void)snprintf(memory, sizeof memory, "%.1f", real_of(row, "memory_gib_seconds") / 3600);
-        rc = gw_dict_set(row, "gpu_ns", gw_i64((int64_t)(real_of(row, "gpu_seconds") * 1e9)));
-        if (rc == 0)
-            rc = gw_dict_set(row, "slot_ns", gw_i64((int64_t)(real_of(row, "slot_seconds") * 1e9)));
-        if (rc == 0)
-            rc = gw_dict_set(row, "memory", gw_str(memory));
+        rc = gw_dict_set(row, "memory", gw_str(memory));
+        for (size_t k = 0; k < sizeof times / sizeof *times && rc == 0; k++)
+            rc = gw_dict_set(row, times[k][1], gw_i64((int64_t)(real_of(row, times[k][0]) * 1e9)));
     }
     return rc;
 }

@@ -30,14 +30,33 @@ void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
         gw_sched_memory_report_take_back(sched, worker);
 }
 
+/* Returns the job of an attempt, whose claim may still wait after a restart, or NULL. */
+static struct gw_job *job_of(struct gw_sched *sched, const struct gw_worker *worker, uint32_t slot,
+                             uint64_t attempt, uint32_t rank)
+{
+    if (slot != GW_NO_INDEX)
+        return sched->attempts.items[slot].job;
+    const struct gw_late_claim *late =
+        sched->late_claims ? gw_sched_late_claim_find(worker, attempt, rank) : NULL;
+    return late ? gw_sched_job_find(sched, late->job) : NULL;
+}
+
 int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker,
                                 const struct gw_msg_measured *measured)
 {
     for (uint32_t i = 0; i < measured->attempt.count; i++) {
-        uint32_t slot =
-            gw_sched_attempt_slot(sched, worker, gw_col64_at(measured->attempt, i), GW_RANK_NONE);
-        if (slot != GW_NO_INDEX)
-            gw_sched_memory_measured(sched, slot, gw_col64_at(measured->bytes, i));
+        const uint64_t id = gw_col64_at(measured->attempt, i);
+        const uint32_t rank = gw_col32_at(measured->rank, i);
+        const uint64_t bytes = gw_col64_at(measured->bytes, i);
+        uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
+        if (slot == GW_NO_INDEX)
+            slot = gw_sched_gang_slot(sched, worker, id, rank);
+        struct gw_job *job = job_of(sched, worker, slot, id, rank);
+        if (!job)
+            continue;
+        gw_job_usage_measured(job, gw_col64_at(measured->cpu_ns, i), bytes);
+        if (slot != GW_NO_INDEX && rank == GW_RANK_NONE && bytes)
+            gw_sched_memory_measured(sched, slot, bytes);
     }
     return 0;
 }

@@ -9,7 +9,8 @@
 void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
                                const struct gw_msg_memory *report);
 
-/* gw_sched_memory_on_measured handles a worker's report of how much memory its attempts use. */
+/* gw_sched_memory_on_measured handles a worker's report of how much memory its attempts use, and of
+ * their CPU time. */
 int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker,
                                 const struct gw_msg_measured *measured);
 

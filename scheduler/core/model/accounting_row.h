@@ -17,8 +17,9 @@ struct gw_accounting_row {
     /* Wall-clock times in nanoseconds since 1970. started_ns 0: no task ran. */
     uint64_t submitted_ns, started_ns, ended_ns;
     uint64_t slot_ns, gpu_ns, memory_mib_ms; /* resources multiplied by time */
-    uint64_t peak_bytes;                     /* highest memory of a process; 0: not measured */
-    int32_t code, exit_code;                 /* of the first failure; 0: none */
+    uint64_t cpu_ns;
+    uint64_t peak_bytes;     /* highest memory of a process; 0: not measured */
+    int32_t code, exit_code; /* of the first failure; 0: none */
 };
 
 #endif

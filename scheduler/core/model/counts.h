@@ -20,6 +20,8 @@ struct gw_job_usage {
     uint64_t started_wall_ns; /* when its first attempt was placed; 0: not yet, or unknown */
     uint64_t slot_ns, gpu_ns; /* slots and GPUs multiplied by time */
     uint64_t memory_mib_ms;   /* requested memory multiplied by time */
+    uint64_t cpu_ns;          /* CPU time of its attempts that have ended */
+    uint64_t peak_bytes;      /* highest memory of a process; 0: not measured */
     uint64_t recorded_ns;     /* slot_ns + gpu_ns as they are durable */
 };
 

@@ -14,7 +14,7 @@ static const char *state_of(const struct gw_job *job)
     return job->failed > 0 ? "failed" : job->cancelled_tasks > 0 ? "cancelled" : "done";
 }
 
-/* What the specs of the job ask for, and what their processes used. */
+/* What the specs of the job ask for. */
 static void add_specs(const struct gw_job *job, struct gw_accounting_row *row)
 {
     for (size_t i = 0; i < job->specs.count; i++) {
@@ -27,7 +27,6 @@ static void add_specs(const struct gw_job *job, struct gw_accounting_row *row)
         row->gpu_thousandths = gpus > row->gpu_thousandths ? gpus : row->gpu_thousandths;
         row->memory_bytes =
             asked->memory_bytes > row->memory_bytes ? asked->memory_bytes : row->memory_bytes;
-        row->peak_bytes = spec->peak_bytes > row->peak_bytes ? spec->peak_bytes : row->peak_bytes;
     }
 }
 
@@ -59,6 +58,8 @@ void gw_sched_accounting_ended(struct gw_sched *sched, const struct gw_job *job)
         .slot_ns = job->usage.slot_ns,
         .gpu_ns = job->usage.gpu_ns,
         .memory_mib_ms = job->usage.memory_mib_ms,
+        .cpu_ns = job->usage.cpu_ns,
+        .peak_bytes = job->usage.peak_bytes,
     };
     if (job->tasks.count == 1 && gw_sched_row_live(job, 0))
         row->attempts = job->tasks.charges[0].tries;

@@ -69,6 +69,9 @@ static void put_usage(const struct gw_job *job, const struct gw_running *runs, s
     gw_dict_put(row, "resources", describe_resources(job));
     gw_dict_put(row, "slot_seconds", gw_f64((double)usage.slot_ns / 1e9));
     gw_dict_put(row, "gpu_seconds", gw_f64((double)usage.gpu_ns / 1e9));
+    gw_dict_put(row, "cpu_seconds", gw_f64((double)usage.cpu_ns / 1e9));
+    if (usage.peak_bytes)
+        gw_dict_put_u64(row, "peak_bytes", usage.peak_bytes);
     gw_dict_put(row, "memory_gib_seconds", gw_f64((double)usage.memory_mib_ms / (1024 * 1000.0)));
 }
 

@@ -24,6 +24,7 @@
  * ends, since it has counted all attempts here as lost. */
 #include "worker/core/link/orphaned.h"
 
+#include "worker/core/link/cpu_time.h"
 #include "worker/core/link/metric_reports.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
@@ -41,6 +42,7 @@ struct gw_untold {
     bool finished;
     uint64_t said_ns;       /* when it was reported; 0: not reported yet */
     uint64_t bytes, run_ns; /* size of the value; how long the attempt executed */
+    uint64_t cpu_ns;
     uint32_t value_size;
     void *value; /* the value of the result; owned, as the following texts are; NULL: there is no
                     value, or the value is an object of this worker */
@@ -141,6 +143,7 @@ static struct gw_untold *add(struct gw_node_core *core, const struct gw_attempt 
     gw_attempt_place(run, &untold->place);
     untold->world = run->gang ? run->gang->message.world : 0;
     untold->said_ns = said ? core->now_ns : 0;
+    untold->cpu_ns = run->cpu_ns;
     untold->retained_bytes = bytes;
     orphaned->bytes += bytes;
     return untold;
@@ -214,6 +217,7 @@ static void say_finished(struct gw_node_core *core, const struct gw_untold *unto
         .values = {value, untold->value_size},
         .run_ns = {&row->run_ns, 1},
     };
+    gw_cpu_time_tell(core, row->attempt, row->rank, untold->cpu_ns);
     gw_core_tell(core, &message, (struct gw_bin){0});
 }
 
@@ -223,6 +227,7 @@ static void say_ended(struct gw_node_core *core, const struct gw_untold *untold)
     struct gw_message message = gw_attempt_message(core, &untold->end, untold->tail);
     message.ended.attempt = untold->place.attempt;
     message.ended.rank = untold->place.rank;
+    gw_cpu_time_tell(core, untold->place.attempt, untold->place.rank, untold->cpu_ns);
     gw_core_tell(core, &message, (struct gw_bin){path, (uint32_t)strlen(path) + 1});
 }
 

@@ -4,6 +4,7 @@
  * protocol error. It is detected before any state changes. */
 #include "worker/core/link/report.h"
 
+#include "worker/core/link/cpu_time.h"
 #include "worker/core/link/orphaned.h"
 #include "worker/core/link/progress_throttle.h"
 #include "worker/core/link/retire.h"
@@ -58,6 +59,7 @@ void gw_report_end(struct gw_node_core *core, struct gw_attempt *run)
     if (run->state != GW_ATTEMPT_ENDED)
         gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);
     gw_progress_throttle_end(core, run);
+    gw_cpu_time_give(core, run);
     char path[GW_NODE_PATH_MAX];
     stderr_path(core, run, path);
     struct gw_message message = gw_attempt_message(core, &run->end, run->tail);
@@ -150,6 +152,7 @@ int gw_report_on_finished(struct gw_node_core *core, struct gw_process *process,
     }
     if (!count)
         return 0;
+    gw_cpu_time_divide(core, process, in->attempt, in->run_ns);
     const uint8_t *values = in->values.data;
     bool lazy = core->attempts.count >= LAZY_RUNS_MIN + count;
     for (uint32_t i = 0; i < count; i++) {
@@ -198,6 +201,7 @@ void gw_report_of_command(struct gw_node_core *core, struct gw_attempt *run)
     row->run_ns =
         run->process->ran_ns ? run->process->ran_ns : core->now_ns - run->process->head_since_ns;
     learn_cost(&run->spec->cost_ns, row->run_ns);
+    gw_cpu_time_give(core, run);
     struct gw_message out = {.type = GW_MESSAGE_finished};
     out.finished = (struct gw_msg_finished){
         .attempt = {&row->attempt, 1},
@@ -291,6 +295,7 @@ int gw_report_on_failures(struct gw_node_core *core, struct gw_process *process,
     uint32_t i, told = 0;
     if (!in->attempt.count)
         return 0;
+    gw_cpu_time_divide(core, process, in->attempt, in->run_ns);
     for (i = 0; i < in->attempt.count; i++) {
         struct gw_attempt *run = process->queue.first;
         if (!run || run->attempt != gw_col64_at(in->attempt, i) || run->rank != GW_RANK_NONE ||

@@ -291,6 +291,7 @@ struct gw_attempt {
                           connected to the scheduler, or it pauses */
     uint64_t load_ns;  /* the part of the process's load_ns that this attempt causes */
     uint64_t peak_told_bytes, kill_grace_ns;
+    uint64_t cpu_ns;  /* CPU time that it used; known at its end */
     uint32_t missing; /* number of inputs that have not arrived */
     uint32_t gpu_count, dep_count, args_size;
     uint32_t *gpus;
@@ -376,6 +377,9 @@ struct gw_process {
     bool unasked;    /* the process ended before the worker ordered it to */
     uint64_t began;  /* last attempt that it began, as it reported; 0: unknown */
     uint64_t ran_ns; /* as its reaper measured; 0: unknown */
+    /* CPU time since its start, as it or its reaper said, and the part that was given to attempts
+     */
+    uint64_t cpu_ns, cpu_given_ns;
     uint32_t gpu_count;
     uint32_t *gpus;             /* GPUs that it uses; owned */
     uint32_t xid;               /* last error of its GPUs that it may have caused; 0: none */

@@ -493,16 +493,22 @@ static void limit(struct gw_node_core *core, struct gw_process *process)
 static void tell_peak(struct gw_node_core *core, const struct gw_process *process)
 {
     struct gw_attempt *run = process->queue.first;
-    if (!run || run->gang || !gw_attempt_executes(run) || !core->registered ||
+    if (!run || !gw_attempt_executes(run) || !core->registered ||
         process->memory_bytes < MEASURED_MIN ||
         process->memory_bytes / 5 * 4 < run->peak_told_bytes)
         return;
     run->peak_told_bytes = process->memory_bytes;
-    uint64_t *row = gw_core_scratch(core, 2 * sizeof *row);
-    row[0] = run->attempt;
-    row[1] = process->memory_bytes;
+    struct {
+        uint64_t attempt, bytes, cpu_ns;
+        uint32_t rank;
+    } *row = gw_core_scratch(core, sizeof *row);
+    row->attempt = run->attempt;
+    row->bytes = process->memory_bytes;
+    row->cpu_ns = 0;
+    row->rank = run->rank;
     gw_core_send(core, core->scheduler, GW_MESSAGE_measured)->message.measured =
-        (struct gw_msg_measured){{&row[0], 1}, {&row[1], 1}};
+        (struct gw_msg_measured){
+            {&row->attempt, 1}, {&row->bytes, 1}, {&row->rank, 1}, {&row->cpu_ns, 1}};
 }
 
 void gw_memory_limits_on_measured(struct gw_node_core *core, const struct gw_event *event)

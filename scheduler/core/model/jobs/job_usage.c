@@ -2,6 +2,7 @@
 #include "scheduler/core/model/jobs/job_usage.h"
 
 #include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/workers/gpu.h"
 
@@ -56,23 +57,45 @@ void gw_job_usage_add(const struct gw_sched *sched, const struct gw_attempt *att
     add(attempt, held_ns(sched, attempt, 0), usage);
 }
 
+void gw_job_usage_measured(struct gw_job *job, uint64_t cpu_ns, uint64_t bytes)
+{
+    struct gw_job_usage *usage = job->calls_of ? &job->calls_of->job->usage : &job->usage;
+    usage->cpu_ns += cpu_ns;
+    if (bytes > usage->peak_bytes)
+        usage->peak_bytes = bytes;
+}
+
 void gw_job_usage_record(struct gw_sched *sched, struct gw_job *job)
 {
     if (!job->usage.started_wall_ns)
         return;
-    GW_FACT(sched, job_used, .at = job, .job = job->id,
+    GW_FACT(sched, job_resources, .at = job, .job = job->id,
             .started_wall_ns = job->usage.started_wall_ns, .slot_ns = job->usage.slot_ns,
-            .gpu_ns = job->usage.gpu_ns, .memory_mib_ms = job->usage.memory_mib_ms);
+            .gpu_ns = job->usage.gpu_ns, .memory_mib_ms = job->usage.memory_mib_ms,
+            .cpu_ns = job->usage.cpu_ns, .peak_bytes = job->usage.peak_bytes);
 }
 
-void gw_sched_apply_job_used(struct gw_sched *sched, const struct gw_fact_job_used *fact)
+void gw_sched_apply_job_resources(struct gw_sched *sched, const struct gw_fact_job_resources *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     job->usage = (struct gw_job_usage){.started_wall_ns = fact->started_wall_ns,
                                        .slot_ns = fact->slot_ns,
                                        .gpu_ns = fact->gpu_ns,
                                        .memory_mib_ms = fact->memory_mib_ms,
+                                       .cpu_ns = fact->cpu_ns,
+                                       .peak_bytes = fact->peak_bytes,
                                        .recorded_ns = fact->slot_ns + fact->gpu_ns};
+}
+
+void gw_sched_apply_job_used(struct gw_sched *sched, const struct gw_fact_job_used *fact)
+{
+    gw_sched_apply_job_resources(
+        sched, &(struct gw_fact_job_resources){.at = fact->at,
+                                               .job = fact->job,
+                                               .started_wall_ns = fact->started_wall_ns,
+                                               .slot_ns = fact->slot_ns,
+                                               .gpu_ns = fact->gpu_ns,
+                                               .memory_mib_ms = fact->memory_mib_ms});
 }
 
 const struct gw_ran *gw_job_usage_ran(const struct gw_job *job, uint32_t row)

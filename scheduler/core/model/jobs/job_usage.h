@@ -22,6 +22,10 @@ static inline void gw_job_usage_begun(const struct gw_sched *sched, struct gw_jo
         job->usage.started_wall_ns = wall_ns;
 }
 
+/* gw_job_usage_measured adds CPU time that an attempt of a job used, and records that a process of
+ * it was seen with this much memory. Calls of an actor count for the job of the actor. */
+void gw_job_usage_measured(struct gw_job *job, uint64_t cpu_ns, uint64_t bytes);
+
 /* gw_job_usage_record makes the usage of a job durable. It does not contain attempts that run. */
 void gw_job_usage_record(struct gw_sched *sched, struct gw_job *job);
 

@@ -66,7 +66,8 @@ static struct gw_accounting_row row_of(uint64_t job, const char *user, uint64_t 
                                       .started_ns = start_ns,
                                       .ended_ns = end_ns,
                                       .gpu_ns = 2 * (end_ns - start_ns),
-                                      .slot_ns = 4 * (end_ns - start_ns)};
+                                      .slot_ns = 4 * (end_ns - start_ns),
+                                      .cpu_ns = 3 * (end_ns - start_ns)};
 }
 
 static void store(struct fixture *f, const char *cluster, struct gw_accounting_row row)
@@ -138,6 +139,7 @@ static void use_is_summed_for_each_user(void **state)
     assert_int_equal(number_at(answer, 0, "jobs"), 2);
     assert_int_equal(number_at(answer, 0, "failed"), 1);
     assert_true(real_at(answer, 0, "gpu_seconds") == 6 * 3600);
+    assert_true(real_at(answer, 0, "cpu_seconds") == 9 * 3600);
     assert_true(real_at(answer, 1, "slot_seconds") == 4 * 3600);
     gw_value_unref(answer);
     answer = ask(*state, NULL, 0, 0, false, "bob");
@@ -251,6 +253,27 @@ static void invalid_queries_are_refused(void **state)
     gw_value_unref(query);
 }
 
+/* Gangway wrote files of version 1 before it knew the CPU time of jobs. */
+static void files_of_version_1_are_upgraded(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_error error;
+    store(f, "c", row_of(1, "ann", NOON, NOON + HOUR));
+    assert_int_equal(sqlite3_exec(f->file.sqlite,
+                                  "ALTER TABLE jobs DROP COLUMN cpu_seconds; PRAGMA user_version=1",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    for (int times = 0; times < 2; times++) {
+        gw_accounting_file_close(&f->file);
+        assert_int_equal(gw_accounting_file_open(f->path, &f->file, &error), 0);
+    }
+    store(f, "c", row_of(2, "ann", NOON, NOON + HOUR));
+    struct gw_value *answer = ask(f, NULL, 0, 0, false, NULL);
+    assert_true(real_at(answer, 0, "gpu_seconds") == 4 * 3600);
+    assert_true(real_at(answer, 0, "cpu_seconds") == 3 * 3600);
+    gw_value_unref(answer);
+}
+
 static void files_of_others_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -361,6 +384,7 @@ int main(void)
         TEST(jobs_come_in_pages_the_last_end_first),
         TEST(old_jobs_are_removed),
         TEST(invalid_queries_are_refused),
+        TEST(files_of_version_1_are_upgraded),
         TEST(files_of_others_are_refused),
         TEST(rows_wait_until_the_file_can_be_written),
     };

@@ -443,12 +443,13 @@ static void measured_memory_limits_later_tasks_of_the_spec(void **state)
     add_worker_with(w, 0, 4, "a", UINT64_C(1000) << 20);
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 8, GW_SUBMIT_LAST, false, 0});
-    uint64_t attempts[4], peak = UINT64_C(350) << 20;
+    uint64_t attempts[4], peak = UINT64_C(350) << 20, cpu_ns = 0;
+    const uint32_t rank = GW_RANK_NONE;
     for (uint32_t i = 0; i < 4; i++)
         attempts[i] = attempt_in(must(w, WORKER, GW_MESSAGE_assign), i);
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_measured,
-                            .measured = {{&attempts[0], 1}, {&peak, 1}}});
+                            .measured = {{&attempts[0], 1}, {&peak, 1}, {&rank, 1}, {&cpu_ns, 1}}});
     report(w, 0, GW_MEMORY_OPEN, 0);
     finish(w, 0, attempts[0], GW_RANK_NONE, 3); /* three tasks that were placed before may run */
     must(w, WORKER, GW_MESSAGE_assign);         /* 350 of 800 */

@@ -9,23 +9,6 @@
 
 #define SECOND (1000 * MS)
 
-/* A scheduler run in which a detached task is placed at worker 7; returns its attempt. */
-static struct row one_runs(void)
-{
-    life_facts.size = 0;
-    struct world *w = life_begin();
-    connect_worker(w, WORKER, 7, NULL, 0);
-    life_commit(w);
-    send_spec(w, (struct gw_msg_spec){.key = 1});
-    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
-    struct row row = {.rank = GW_RANK_NONE, .claim = GW_CLAIM_RUNS};
-    row.attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    life_commit(w);
-    row.job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
-    free_world(w);
-    return row;
-}
-
 /* A client that waits for the workers and then submits must find them registered. */
 static void worker_counts_only_after_its_registration_is_durable(void **state)
 {
@@ -129,40 +112,6 @@ static void restart_reruns_at_once_if_the_worker_is_gone(void **state)
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"});
     assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), row.job);
-    free_world(w);
-}
-
-/* The size of the facts of the last gang's start. */
-static size_t unwritten;
-
-/* A scheduler run in which a detached gang starts, rank 0 at worker 7 and rank 1 at worker 8;
- * returns its rows. */
-static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
-{
-    life_facts.size = 0;
-    struct world *w = life_begin();
-    for (uint32_t i = 0; i < 2; i++) {
-        connect_worker(w, WORKER + i, 7 + i, NULL, 0);
-        life_commit(w);
-    }
-    spec.key = 1;
-    spec.ranks = 2;
-    spec.slots = 2;
-    send_spec(w, spec);
-    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
-    const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    life_commit(w);
-    const uint64_t job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
-    unwritten = life_facts.size;
-    for (uint32_t i = 0; i < 2; i++) {
-        say(w, WORKER + i,
-            (struct gw_message){.type = GW_MESSAGE_rank_ready,
-                                .rank_ready = {attempt, i, {"", 0}, ""}});
-        rows[i] = (struct row){attempt, job, .rank = i, .claim = GW_CLAIM_RUNS, .world = 2};
-    }
-    must(w, WORKER, GW_MESSAGE_gang_start);
-    life_commit(w);
-    unwritten = life_facts.size - unwritten;
     free_world(w);
 }
 
@@ -351,20 +300,6 @@ static void gang_waits_for_its_full_size_after_each_restart(void **state)
     free_world(w);
 }
 
-/* A worker reports the end of an attempt that it had listed as ended. */
-static void tell_crash(struct world *w, uint64_t peer, const struct row *row)
-{
-    say(w, peer,
-        (struct gw_message){.type = GW_MESSAGE_ended,
-                            .ended = {.attempt = row->attempt,
-                                      .rank = row->rank,
-                                      .outcome = GW_OUTCOME_CRASHED,
-                                      .signal = 9,
-                                      .executing = 1,
-                                      .text = "killed",
-                                      .stderr_tail = ""}});
-}
-
 /* Worker 8, with rank 1, connects after the attempt has failed because of rank 0, before or
  * after another restart, while other workers are still awaited. The gang has one restart and
  * starts again. */
@@ -537,108 +472,6 @@ static void lost_gang_with_a_stop_request_does_not_restart(void **state)
     free_world(w);
 }
 
-/* Expects the slot-seconds and the start of a job (the clock of the test is its wall clock). */
-static void expect_use(const struct world *w, uint64_t job, double slot_seconds, uint64_t start_ns)
-{
-    struct gw_value *row = ask(w, "job", (int64_t)job, -1);
-    double seconds = 0;
-    int64_t started_ns = 0;
-    (void)gw_value_get_f64(gw_value_find(row, "slot_seconds"), &seconds, NULL);
-    (void)gw_value_get_i64(gw_value_find(row, "started_ns"), &started_ns, NULL);
-    gw_value_unref(row);
-    if (seconds < slot_seconds - 0.01 || seconds > slot_seconds + 0.01)
-        fail_msg("%g slot-seconds, not %g", seconds, slot_seconds);
-    assert_in_range(started_ns, start_ns - 10 * MS, start_ns + 10 * MS);
-}
-
-/* The worker says how long the task has run. The task ends well, or fails, or has ended before the
- * worker could report it. */
-static void adopted_task_has_its_real_start(void **state)
-{
-    (void)state;
-    run_start_ns = 100 * SECOND;
-    for (int how = 0; how < 3; how++) {
-        struct row row = one_runs();
-        row.claim = how == 2 ? GW_CLAIM_ENDED : GW_CLAIM_RUNS;
-        row.ran_ns = 11 * SECOND;
-        struct world *w = life_begin();
-        connect_worker(w, WORKER, 7, &row, 1);
-        if (how < 2) {
-            expect_use(w, row.job, 11, 89 * SECOND);
-            pass(w, SECOND);
-        }
-        if (how == 0)
-            finish(w, 0, row.attempt, GW_RANK_NONE, 3);
-        else
-            tell_crash(w, WORKER, &row);
-        life_commit(w);
-        expect_use(w, row.job, how < 2 ? 12 : 11, 89 * SECOND);
-        free_world(w);
-    }
-    run_start_ns = MS;
-}
-
-static void adopted_ranks_have_their_real_start(void **state)
-{
-    (void)state;
-    struct row rows[2];
-    gang_runs(rows, (struct gw_msg_spec){0});
-    rows[0].ran_ns = 20 * SECOND;
-    rows[1].ran_ns = 30 * SECOND;
-    run_start_ns = 100 * SECOND;
-    struct world *w = life_begin();
-    for (uint32_t i = 0; i < 2; i++)
-        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
-    pass(w, SECOND);
-    expect_use(w, rows[0].job, 2 * (21 + 31), 70 * SECOND); /* 2 slots each */
-    free_world(w);
-    run_start_ns = MS;
-}
-
-/* The host of the scheduler was started later than the task. */
-static void adopted_task_may_be_older_than_the_clock(void **state)
-{
-    (void)state;
-    struct row row = one_runs();
-    row.ran_ns = 50 * SECOND;
-    struct world *w = life_begin();
-    connect_worker(w, WORKER, 7, &row, 1);
-    struct gw_value *job = ask(w, "job", (int64_t)row.job, -1);
-    double seconds = 0;
-    assert_int_equal(gw_value_get_f64(gw_value_find(job, "slot_seconds"), &seconds, NULL), 0);
-    assert_true(seconds > 49.99 && seconds < 50.01);
-    gw_value_unref(job);
-    free_world(w);
-}
-
-/* Two of three tasks have ended, each after more than a second. */
-static void use_of_ended_tasks_survives_a_restart(void **state)
-{
-    (void)state;
-    run_start_ns = 100 * SECOND;
-    life_facts.size = 0;
-    struct world *w = life_begin();
-    connect_worker(w, WORKER, 7, NULL, 0);
-    life_commit(w);
-    send_spec(w, (struct gw_msg_spec){.key = 1, .slots = 2});
-    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
-    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    life_commit(w);
-    const uint64_t job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
-    for (int i = 0; i < 2; i++) {
-        pass(w, 3 * SECOND);
-        finish_after(w, 0, attempt, 3 * SECOND);
-        attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-        life_commit(w);
-    }
-    free_world(w);
-    run_start_ns = 200 * SECOND;
-    w = life_begin();
-    expect_use(w, job, 2 * 2 * 3, 100 * SECOND);
-    free_world(w);
-    run_start_ns = MS;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -662,10 +495,6 @@ int main(void)
         cmocka_unit_test(adopted_gang_receives_a_pause_made_during_recovery),
         cmocka_unit_test(restart_request_is_repeated_after_a_scheduler_restart),
         cmocka_unit_test(lost_gang_with_a_stop_request_does_not_restart),
-        cmocka_unit_test(adopted_task_has_its_real_start),
-        cmocka_unit_test(adopted_ranks_have_their_real_start),
-        cmocka_unit_test(adopted_task_may_be_older_than_the_clock),
-        cmocka_unit_test(use_of_ended_tasks_survives_a_restart),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&life_facts);

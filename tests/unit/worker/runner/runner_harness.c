@@ -172,9 +172,12 @@ const struct gw_message *side_get(struct side *side, uint32_t type)
         assert_int_equal(type, GW_MESSAGE_ended);
         return &side->message;
     }
-    do
+    do {
         get_one(side, type);
-    while (side->message.type == GW_MESSAGE_checkpointed || passes_long(side, type));
+        if (side->message.type == GW_MESSAGE_used)
+            side->cpu_ns = side->message.used.cpu_ns;
+    } while (side->message.type == GW_MESSAGE_checkpointed ||
+             side->message.type == GW_MESSAGE_used || passes_long(side, type));
     if (side->message.type == GW_MESSAGE_failures && type == GW_MESSAGE_ended) {
         side->alike = side->message;
         side->alike_at = 0;

@@ -15,6 +15,7 @@ struct side {
     struct gw_channel *channel;
     struct gw_msg_checkpointed checkpointed; /* the last one received; side_get skips them */
     bool paused;                             /* rank_paused was received */
+    uint64_t cpu_ns;                         /* of the last `used`; side_get skips them */
     struct gw_message alike; /* failures: rows from alike_at on are still to be returned */
     uint32_t alike_at;
     struct gw_message message; /* valid until the next side_get */

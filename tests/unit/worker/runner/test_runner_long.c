@@ -123,6 +123,7 @@ static void runner_runs_all_tasks_if_none_was_taken(void **state)
     answer(0);
     let_go();
     must_finish(0, 4);
+    assert_true(side.cpu_ns > 0);
 }
 
 /* The long task ends before the answer: no task is started until the answer is known. */
