@@ -1,7 +1,6 @@
 /* Conversions between float and 16 bits, on the CPU and on a GPU. */
 #include "examples/06_digits/precision.h"
 
-#include "examples/nn/device.h"
 #include "examples/nn/half.h"
 
 #include <stdlib.h>
@@ -40,6 +39,11 @@ void digits_precision_deinit(struct digits_precision *self)
     }
     free(self->parameters);
     free(self->gradients[0]);
+}
+
+enum nn_precision digits_precision_of_products(const struct digits_precision *self)
+{
+    return self->dtype == GW_DTYPE_BF16 ? NN_BF16 : self->dtype == GW_DTYPE_F16 ? NN_F16 : NN_F32;
 }
 
 static void narrow(const struct digits_precision *self, nn_real *from, uint16_t *to, size_t count)

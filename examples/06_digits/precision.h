@@ -1,8 +1,10 @@
 /* Mixed precision: parameters and gradients of 16 bits between the ranks and in the optimizer,
- * which has masters in float. The layers compute in float, from the 16-bit parameters. */
+ * which has masters in float. The layers compute in float, from the 16-bit parameters; on a device
+ * all factors of products have 16 bits, for its tensor cores. */
 #ifndef GW_EXAMPLES_DIGITS_PRECISION_H
 #define GW_EXAMPLES_DIGITS_PRECISION_H
 
+#include "examples/nn/device.h"
 #include "examples/nn/net.h"
 
 #include <gangway/dtype.h>
@@ -23,6 +25,9 @@ struct digits_precision {
 int digits_precision_init(struct digits_precision *self, const char *name, const struct nn_net *net,
                           struct nn_device *device, struct gw_error *error);
 void digits_precision_deinit(struct digits_precision *self);
+
+/* digits_precision_of_products returns what a device computes products from. */
+enum nn_precision digits_precision_of_products(const struct digits_precision *self);
 
 /* digits_precision_narrow rounds parameters to 16 bits, and digits_precision_widen converts them
  * back. */

@@ -17,6 +17,14 @@
 
 struct nn_device;
 
+/* What the products of a device are computed from. With 16 bits the factors are rounded, and the
+ * sums are in float: so tensor cores compute them. */
+enum nn_precision {
+    NN_F32, /* the numbers as they are */
+    NN_BF16,
+    NN_F16,
+};
+
 /* C = A B + beta C, in row-major matrices: C is m x n, A is m x k (k x m if a_turned), B is k x n
  * (n x k if b_turned). The next numbers are those in a row of each matrix. With `count` above 1
  * there are so many products, whose matrices begin step_a, step_b, step_c numbers after one
@@ -47,8 +55,9 @@ struct nn_device_kind {
 
 struct nn_device {
     const struct nn_device_kind *kind;
-    void *stream;          /* a cudaStream_t, for gw_ddp and gw_optimizer */
-    struct gw_error error; /* the first failure; its code is 0 if there is none */
+    void *stream;                /* a cudaStream_t, for gw_ddp and gw_optimizer */
+    enum nn_precision precision; /* of products; the caller may change it */
+    struct gw_error error;       /* the first failure; its code is 0 if there is none */
 };
 
 /* nn_device_open opens the first GPU that this process sees. It is collective over the ranks of

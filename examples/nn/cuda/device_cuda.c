@@ -1,4 +1,5 @@
-/* The GPU behind nn_device, by CUDA's runtime and cuBLAS. */
+/* The GPU behind nn_device, by CUDA's runtime and cuBLAS. For products of 16 bits the factors are
+ * rounded into memory of the device, which grows with the largest factor. */
 #include "examples/nn/cuda/launch.h"
 #include "examples/nn/device.h"
 
@@ -9,6 +10,10 @@
 struct cuda_device {
     struct nn_device base;
     cublasHandle_t blas;
+    struct {
+        void *memory;
+        size_t bytes;
+    } rounded[2]; /* the factors of a product */
 };
 
 #ifdef NN_DOUBLE
@@ -62,6 +67,69 @@ static void cuda_zero(struct nn_device *device, void *memory, size_t bytes)
     (void)check(device, cudaMemsetAsync(memory, 0, bytes, stream_of(device)), "zero");
 }
 
+/* A matrix in memory: `count` of them, with so many rows and numbers in a row. */
+struct matrix {
+    const nn_real *numbers;
+    int rows, columns, row;
+    int count;
+    size_t step;
+};
+
+/* Rounds a factor to 16 bits, in the same layout. Returns NULL if that failed. */
+static const void *rounded(struct cuda_device *self, int which, struct matrix matrix)
+{
+    struct nn_device *device = &self->base;
+    const size_t last = (size_t)(matrix.count - 1) * matrix.step;
+    const size_t numbers =
+        last + (size_t)(matrix.rows - 1) * (size_t)matrix.row + (size_t)matrix.columns;
+    if (self->rounded[which].bytes < numbers * sizeof(uint16_t)) {
+        if (self->rounded[which].memory)
+            cuda_release(device, self->rounded[which].memory);
+        self->rounded[which].memory = cuda_alloc(device, numbers * sizeof(uint16_t));
+        self->rounded[which].bytes = numbers * sizeof(uint16_t);
+    }
+    const struct nn_kernel kernel = {
+        .kind = NN_KERNEL_NARROW,
+        .count = numbers,
+        .at = {(nn_real *)(uintptr_t)matrix.numbers, self->rounded[which].memory},
+        .n = {device->precision == NN_BF16}};
+    return self->rounded[which].memory &&
+                   check(device, (cudaError_t)nn_cuda_launch(&kernel, device->stream), "round")
+               ? self->rounded[which].memory
+               : NULL;
+}
+
+/* A product of factors of 16 bits; see cuda_product. */
+static void product_of_halves(struct cuda_device *self, const struct nn_product *p, int count)
+{
+    const cublasOperation_t turn_a = p->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t turn_b = p->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cudaDataType type = self->base.precision == NN_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+    const float one = 1, beta = (float)p->beta;
+    const void *a = rounded(self, 0,
+                            (struct matrix){p->a, p->a_turned ? p->k : p->m,
+                                            p->a_turned ? p->m : p->k, p->row_a, count, p->step_a});
+    const void *b = rounded(self, 1,
+                            (struct matrix){p->b, p->b_turned ? p->n : p->k,
+                                            p->b_turned ? p->k : p->n, p->row_b, count, p->step_b});
+    if (!a || !b)
+        return;
+    if (count > 1)
+        check_blas(&self->base,
+                   cublasGemmStridedBatchedEx(self->blas, turn_b, turn_a, p->n, p->m, p->k, &one, b,
+                                              type, p->row_b, (long long)p->step_b, a, type,
+                                              p->row_a, (long long)p->step_a, &beta, p->c,
+                                              CUDA_R_32F, p->row_c, (long long)p->step_c, count,
+                                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                   "products of 16 bits");
+    else
+        check_blas(&self->base,
+                   cublasGemmEx(self->blas, turn_b, turn_a, p->n, p->m, p->k, &one, b, type,
+                                p->row_b, a, type, p->row_a, &beta, p->c, CUDA_R_32F, p->row_c,
+                                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                   "product of 16 bits");
+}
+
 /* cuBLAS has matrices by columns. A matrix by rows is its transpose by columns, so this computes
  * the transposes: C' = B' A'. */
 static void cuda_product(struct nn_device *device, const struct nn_product *p)
@@ -70,7 +138,9 @@ static void cuda_product(struct nn_device *device, const struct nn_product *p)
     const cublasOperation_t turn_a = p->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t turn_b = p->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     const nn_real one = 1;
-    if (p->count > 1)
+    if (device->precision != NN_F32 && sizeof(nn_real) == sizeof(float) && p->k > 0)
+        product_of_halves(self, p, p->count > 1 ? p->count : 1);
+    else if (p->count > 1)
         check_blas(device,
                    GEMM_STEPS(self->blas, turn_b, turn_a, p->n, p->m, p->k, &one, p->b, p->row_b,
                               (long long)p->step_b, p->a, p->row_a, (long long)p->step_a, &p->beta,
@@ -98,6 +168,9 @@ static void cuda_close(struct nn_device *device)
     struct cuda_device *self = (struct cuda_device *)device;
     if (self->blas)
         (void)cublasDestroy(self->blas);
+    for (int i = 0; i < 2; i++)
+        if (self->rounded[i].memory)
+            cuda_release(device, self->rounded[i].memory);
     if (device->stream)
         (void)cudaStreamDestroy(stream_of(device));
     free(self);

@@ -1,7 +1,11 @@
 /* cuBLAS on the fake device: products by the BLAS of the host, later, on the stream's thread.
  * Matrices lie in device memory, and their columns are not shorter than they say; the two factors
- * are read when a product is called, as the real one does by default. */
+ * are read when a product is called, as the real one does by default. Factors of 16 bits have one
+ * type, their product is in float, and so are its sums: the real one has no other that the examples
+ * use. */
 #include "tests/gpu/fake/fake.h"
+
+#include "examples/nn/half.h"
 
 #include <cblas.h>
 #include <cublas_v2.h>
@@ -14,7 +18,8 @@ struct fake_cublas {
 /* Products of one type: as many as count, with steps between their matrices. */
 struct products {
     cublasOperation_t turn_a, turn_b;
-    int m, n, k, lda, ldb, ldc, count, is_double;
+    int m, n, k, lda, ldb, ldc, count;
+    cudaDataType type; /* of the factors; products of 16 bits are in float */
     double alpha, beta;
     const void *a, *b;
     void *c;
@@ -46,11 +51,43 @@ static CBLAS_TRANSPOSE turned(cublasOperation_t turn)
     return turn == CUBLAS_OP_T ? CblasTrans : CblasNoTrans;
 }
 
+/* A factor in float, whose columns lie one behind the other. */
+static float *widened(const struct products *p, const void *memory, int ld, int rows, int columns)
+{
+    const uint16_t *halves = memory;
+    float *wide = malloc((size_t)rows * (size_t)columns * sizeof *wide + 1);
+    if (!wide)
+        abort();
+    for (int column = 0; column < columns; column++)
+        for (int row = 0; row < rows; row++) {
+            const uint16_t half = halves[(ptrdiff_t)column * ld + row];
+            wide[(ptrdiff_t)column * rows + row] =
+                p->type == CUDA_R_16BF ? nn_half_from_bf16(half) : nn_half_from_f16(half);
+        }
+    return wide;
+}
+
+static void product_of_halves(const struct products *p, int i)
+{
+    const int a_rows = p->turn_a ? p->k : p->m, b_rows = p->turn_b ? p->n : p->k;
+    float *a = widened(p, (const uint16_t *)fake_reach(p->a) + i * p->step_a, p->lda, a_rows,
+                       p->turn_a ? p->m : p->k);
+    float *b = widened(p, (const uint16_t *)fake_reach(p->b) + i * p->step_b, p->ldb, b_rows,
+                       p->turn_b ? p->k : p->n);
+    cblas_sgemm(CblasColMajor, turned(p->turn_a), turned(p->turn_b), p->m, p->n, p->k,
+                (float)p->alpha, a, a_rows, b, b_rows, (float)p->beta,
+                (float *)fake_reach(p->c) + i * p->step_c, p->ldc);
+    free(a);
+    free(b);
+}
+
 static void products_run(void *arg)
 {
     const struct products *p = arg;
     for (int i = 0; i < p->count; i++) {
-        if (p->is_double)
+        if (p->type == CUDA_R_16BF || p->type == CUDA_R_16F)
+            product_of_halves(p, i);
+        else if (p->type == CUDA_R_64F)
             cblas_dgemm(CblasColMajor, turned(p->turn_a), turned(p->turn_b), p->m, p->n, p->k,
                         p->alpha, (const double *)fake_reach(p->a) + i * p->step_a, p->lda,
                         (const double *)fake_reach(p->b) + i * p->step_b, p->ldb, p->beta,
@@ -65,11 +102,10 @@ static void products_run(void *arg)
 
 /* Whether `columns` columns, of all products, lie in device memory. */
 static int is_there(const void *memory, int ld, int rows, int columns, long long step,
-                    const struct products *p)
+                    const struct products *p, size_t real)
 {
-    const size_t real = p->is_double ? sizeof(double) : sizeof(float);
     const size_t last = (size_t)(p->count - 1) * (size_t)step;
-    if (ld < rows || ld < 1)
+    if (ld < rows || ld < 1 || (uintptr_t)memory % real != 0)
         return 0;
     return columns == 0 || rows == 0 ||
            fake_device_with(memory,
@@ -79,12 +115,16 @@ static int is_there(const void *memory, int ld, int rows, int columns, long long
 static cublasStatus_t products_enqueue(cublasHandle_t handle, struct products p)
 {
     const int a_rows = p.turn_a == CUBLAS_OP_T ? p.k : p.m, b_rows = p.turn_b ? p.n : p.k;
+    const size_t real = p.type == CUDA_R_64F   ? sizeof(double)
+                        : p.type == CUDA_R_32F ? sizeof(float)
+                                               : sizeof(uint16_t);
+    const size_t product = real < sizeof(float) ? sizeof(float) : real;
     if (!handle)
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (p.m < 0 || p.n < 0 || p.k < 0 || p.count < 0 ||
-        !is_there(p.a, p.lda, a_rows, p.turn_a ? p.m : p.k, p.step_a, &p) ||
-        !is_there(p.b, p.ldb, b_rows, p.turn_b ? p.k : p.n, p.step_b, &p) ||
-        !is_there(p.c, p.ldc, p.m, p.n, p.step_c, &p))
+        !is_there(p.a, p.lda, a_rows, p.turn_a ? p.m : p.k, p.step_a, &p, real) ||
+        !is_there(p.b, p.ldb, b_rows, p.turn_b ? p.k : p.n, p.step_b, &p, real) ||
+        !is_there(p.c, p.ldc, p.m, p.n, p.step_c, &p, product))
         return CUBLAS_STATUS_INVALID_VALUE;
     struct products *arg = malloc(sizeof *arg);
     if (!arg)
@@ -104,7 +144,7 @@ static cublasStatus_t products_enqueue(cublasHandle_t handle, struct products p)
                        .ldb = ldb,                                                                 \
                        .ldc = ldc,                                                                 \
                        .count = count_of,                                                          \
-                       .is_double = sizeof(real) == sizeof(double),                                \
+                       .type = sizeof(real) == sizeof(double) ? CUDA_R_64F : CUDA_R_32F,           \
                        .alpha = (double)*alpha,                                                    \
                        .beta = (double)*beta,                                                      \
                        .a = a,                                                                     \
@@ -148,4 +188,45 @@ cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                                          long long step_c, int count)
 {
     return products_enqueue(handle, PRODUCTS(double, count, step_a, step_b, step_c));
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t turn_a, cublasOperation_t turn_b, int m, int n, int k,
+    const void *alpha, const void *a, cudaDataType a_type, int lda, long long step_a, const void *b,
+    cudaDataType b_type, int ldb, long long step_b, const void *beta, void *c, cudaDataType c_type,
+    int ldc, long long step_c, int count, cublasComputeType_t compute, cublasGemmAlgo_t algo)
+{
+    const float *factors[] = {alpha, beta};
+    if (a_type != b_type || (a_type != CUDA_R_16F && a_type != CUDA_R_16BF) ||
+        c_type != CUDA_R_32F || compute != CUBLAS_COMPUTE_32F || algo != CUBLAS_GEMM_DEFAULT)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    return products_enqueue(handle, (struct products){.turn_a = turn_a,
+                                                      .turn_b = turn_b,
+                                                      .m = m,
+                                                      .n = n,
+                                                      .k = k,
+                                                      .lda = lda,
+                                                      .ldb = ldb,
+                                                      .ldc = ldc,
+                                                      .count = count,
+                                                      .type = a_type,
+                                                      .alpha = (double)*factors[0],
+                                                      .beta = (double)*factors[1],
+                                                      .a = a,
+                                                      .b = b,
+                                                      .c = c,
+                                                      .step_a = step_a,
+                                                      .step_b = step_b,
+                                                      .step_c = step_c});
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t turn_a,
+                            cublasOperation_t turn_b, int m, int n, int k, const void *alpha,
+                            const void *a, cudaDataType a_type, int lda, const void *b,
+                            cudaDataType b_type, int ldb, const void *beta, void *c,
+                            cudaDataType c_type, int ldc, cublasComputeType_t compute,
+                            cublasGemmAlgo_t algo)
+{
+    return cublasGemmStridedBatchedEx(handle, turn_a, turn_b, m, n, k, alpha, a, a_type, lda, 0, b,
+                                      b_type, ldb, 0, beta, c, c_type, ldc, 0, 1, compute, algo);
 }
