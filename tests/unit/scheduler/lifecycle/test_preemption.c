@@ -138,6 +138,24 @@ static void urgent_work_preempts_a_gang_at_its_next_step(void **state)
     free_world(w);
 }
 
+/* The next attempts have the places in the table that the preempted ones had. */
+static void next_attempt_may_be_preempted_too(void **state)
+{
+    struct world *w = begin(1, 2);
+    (void)state;
+    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    for (uint64_t job = 2; job < 5; job++) {
+        const uint64_t attempt = run_saved(w, 0, 2);
+        add(w, ADA, job, (struct gw_msg_spec){.slots = 2});
+        pass(w, MS);
+        expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
+        pause_at_a_step(w, 0, attempt, 2);
+        finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1);
+    }
+    expect_no_charges(w, 1);
+    free_world(w);
+}
+
 static void functions_that_go_on_are_ended_after_their_grace(void **state)
 {
     struct world *w = begin(1, 2);
@@ -549,6 +567,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urgent_work_preempts_a_gang_at_its_next_step),
+        cmocka_unit_test(next_attempt_may_be_preempted_too),
         cmocka_unit_test(functions_that_go_on_are_ended_after_their_grace),
         cmocka_unit_test(command_gets_its_grace_period),
         cmocka_unit_test(work_without_a_checkpoint_is_preempted_only_in_a_queue_with_requeue),
