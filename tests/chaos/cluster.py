@@ -135,9 +135,10 @@ class Worker:
 
 
 class Cluster:
-    def __init__(self, apart=False):
-        """`apart`: as if the workers were on several hosts, whose folders are not shared."""
-        self.apart = apart
+    def __init__(self, apart=False, config=None):
+        """`apart`: as if the workers were on several hosts, whose folders are not shared.
+        `config`: the text of the scheduler's configuration file."""
+        self.apart, self.config = apart, config
         self.dir = tempfile.mkdtemp(prefix="gw-chaos-", dir=e2e.lasting_folder())
         self.mark = uuid.uuid4().hex
         self.env = {k: v for k, v in os.environ.items()
@@ -175,8 +176,14 @@ class Cluster:
         self.wait_quiet()
 
     def start_scheduler(self, listen):
+        words = []
+        if self.config:
+            words = ["--config", os.path.join(self.dir, "gangway.conf")]
+            with open(words[1], "w", encoding="utf-8") as file:
+                file.write(self.config)
         self.scheduler = Daemon([e2e.BINARY, "scheduler", "--listen", listen, "--state",
-                                 os.path.join(self.disk, "state")], env=self.env, cwd=self.dir)
+                                 os.path.join(self.disk, "state"), *words], env=self.env,
+                                cwd=self.dir)
         self.address = self.scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
 
     def kill_scheduler(self):

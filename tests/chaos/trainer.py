@@ -5,9 +5,9 @@ is exact: the loss at each step is that of every other run of as many ranks.
     trainer.py STEPS STEP_MS TRAITS
 
 In each step rank 0 adds up the gradients of all ranks, and gives all the new weight. TRAITS are
-letters: s saves when its signal comes and at the end, p saves at each fifth step, t takes long to
-save, e: the last rank ends at half of the steps. Rank 0 appends what it does to the file CHAOS_LOG,
-and prints the loss."""
+letters: s saves when its signal comes and at the end, p saves at each 100th step and has longer
+steps, t takes long to save, e: the last rank ends at half of the steps. Rank 0 appends what it does
+to the file CHAOS_LOG, and prints the loss."""
 import os
 import select
 import signal
@@ -106,12 +106,12 @@ def main():
             if RANK == WORLD - 1:
                 return
             peers.pop(WORLD - 1, None)
-        signal.sigtimedwait([], STEP_MS / 1000)
+        signal.sigtimedwait([], STEP_MS / 1000 * (3 if "p" in TRAITS else 1))
         weight, ends = run_step(peers, step, weight, bool(told))
         step += 1
         if RANK == 0:
             say("step", ATTEMPT, step, weight.hex())
-            if ends or step == STEPS or ("p" in TRAITS and step % 5 == 0):
+            if ends or step == STEPS or ("p" in TRAITS and step % 100 == 0):
                 save(step, weight)
         if ends and step < STEPS:
             sys.exit(75)
