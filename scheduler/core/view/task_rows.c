@@ -111,6 +111,9 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
         gw_dict_put(dict, "exit_code", gw_i64(gw_sched_task_failure_exit_code(failure)));
         if (sees)
             gw_dict_put(dict, "text", gw_str(failure->text));
+    } else if (state == GW_TASK_READY && job->payer &&
+               gw_sched_preemption_text(sched, job, row, where, sizeof where)) {
+        gw_dict_put(dict, "text", gw_str(where));
     }
     return dict;
 }

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Preempted work: what its users see. (tests/chaos/preemption preempts again and again.)"""
+import e2e
+
+POLICY = """
+policy = { default-account = "all"; default-queue = "night"; preempt-after = 0; };
+accounts = ( { name = "all"; } );
+queues = ( { name = "night"; requeue = true; }, { name = "day"; priority = 10; } );
+scheduler = { workers = 1; slots = 2; };
+"""
+
+
+class Preemption(e2e.Case):
+    def test_users_see_by_whom_their_job_was_preempted_and_what_follows(self):
+        self.write("gangway.conf", POLICY)
+        scheduler = self.start(e2e.BINARY, "scheduler", "--config", "gangway.conf")
+        self.is_up = True
+        scheduler.wait_output("worker-1")
+        lines, never, held = e2e.Lines(self.fifo("lines")), self.fifo("never"), self.fifo("held")
+        self.addCleanup(lines.close)
+        script = (f"trap 'exit 0' TERM; echo here > {lines.path}; "
+                  f"[ $GANGWAY_RESTART_COUNT = 1 ] || while :; do read x < {never}; done")
+        training = self.start(e2e.BINARY, "dispatch", "-n", "2", "--max-preemptions", "0", "--",
+                              "sh", "-c", script)
+        for _ in range(2):
+            lines.next()
+        urgent = self.start(e2e.BINARY, "dispatch", "--queue", "day", "-n", "2", "--", "sh", "-c",
+                            f"echo urgent > {lines.path}; cat {held}")
+        for _ in range(2):
+            self.assertEqual(lines.next(), "urgent")
+        by = "preempted by job 2 of account all"
+        self.assertRegex(self.gangway("explain", "1").stdout,
+                         f"it was {by} .* ago, keeps its place in the line, and resumes when")
+        self.assertIn(f"it was {by}", self.gangway("tasks", "1").stdout)
+        self.assertIn(f"attempt 1 is {by}: it is told to save and to end, and continues later",
+                      self.gangway("events", "1").stdout)
+        with open(held, "w", encoding="utf-8"):
+            pass
+        self.assertEqual(urgent.wait(), 0, urgent.text)
+        self.assertEqual(training.wait(), 0, training.text)
+        self.assertIn(f"attempt 1 ended, {by}; the next attempt follows", training.text)
+
+
+if __name__ == "__main__":
+    e2e.main()
