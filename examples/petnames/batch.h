@@ -38,6 +38,14 @@ void pet_batch_free(struct pet_batch *batch);
 /* pet_batch_build makes the tree of samples[count], 1 <= count <= sample_max, copied. */
 void pet_batch_build(struct pet_batch *batch, const uint64_t *samples, size_t count);
 
+/* pet_batch_is_chain says that each node of the level before has one child, so that the nodes of
+ * both levels have the same order; never of level 0. */
+static inline int pet_batch_is_chain(const struct pet_batch *batch, int level)
+{
+    const size_t *start = batch->level_start + level;
+    return level > 0 && start[1] - start[0] == start[0] - start[-1];
+}
+
 /* pet_batch_leaf_count returns the number of distinct contexts. */
 size_t pet_batch_leaf_count(const struct pet_batch *batch);
 

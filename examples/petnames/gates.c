@@ -7,56 +7,84 @@
 
 #define PET_INLINE __attribute__((always_inline))
 
-/* Each kernel is compiled twice in one program and chosen as it runs, because programs are shipped
- * to other machines: for any x86-64, and for one with AVX2 and FMA. */
+/* Each kernel is compiled three times in one program and chosen as it runs, because programs are
+ * shipped to other machines: for any x86-64, for one with AVX2 and FMA, and for one with AVX-512.
+ */
 #ifdef __x86_64__
-#define PET_WIDE __attribute__((target("avx2,fma")))
-static int pet_is_wide(void)
+#define PET_AVX2 __attribute__((target("avx2,fma")))
+#define PET_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
+static int pet_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
+static int pet_has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("fma");
+}
 #else
-#define PET_WIDE
-static int pet_is_wide(void)
+#define PET_AVX2
+#define PET_AVX512
+static int pet_has_avx2(void)
+{
+    return 0;
+}
+static int pet_has_avx512(void)
 {
     return 0;
 }
 #endif
 
 #define PET_KERNEL(name, parameters, arguments)                                                    \
-    PET_WIDE static void name##_wide parameters                                                    \
+    PET_AVX2 static void name##_avx2 parameters                                                    \
+    {                                                                                              \
+        name##_any arguments;                                                                      \
+    }                                                                                              \
+    PET_AVX512 static void name##_avx512 parameters                                                \
     {                                                                                              \
         name##_any arguments;                                                                      \
     }                                                                                              \
     void name parameters                                                                           \
     {                                                                                              \
-        if (pet_is_wide())                                                                         \
-            name##_wide arguments;                                                                 \
+        if (pet_has_avx512())                                                                      \
+            name##_avx512 arguments;                                                               \
+        else if (pet_has_avx2())                                                                   \
+            name##_avx2 arguments;                                                                 \
         else                                                                                       \
             name##_any arguments;                                                                  \
     }
 
+/* The exponential. An exponent beyond a limit counts as the limit: beyond PET_PAIR_MAX, so that
+ * (1 + e^x) (1 + e^y) does not overflow. */
 #ifdef NN_DOUBLE
-static inline PET_INLINE double pet_exp(double x)
+#define PET_EXPONENT_MAX 700.0
+#define PET_PAIR_MAX 350.0
+#else
+#define PET_EXPONENT_MAX 87.0f
+#define PET_PAIR_MAX 43.0f
+#endif
+
+#ifdef NN_DOUBLE
+static inline PET_INLINE double pet_exp(double x, double max)
 {
-    return exp(x);
+    return exp(fabs(x) > max ? copysign(max, x) : x);
 }
 #else
-/* exp(x) to 2e-7 relative. x = n ln 2 + r: 2^n comes from the exponent's bits, exp(r) from its
- * series; n is rounded by adding 1.5 * 2^23, which leaves it in the low bits of the sum. */
-static inline PET_INLINE float pet_exp(float x)
+/* To 2e-7 relative. x = n ln 2 + r: 2^n comes from the exponent's bits, exp(r) from the polynomial
+ * of degree 5 that begins with 1 + r and errs least for |r| <= ln 2 / 2; n is rounded by adding
+ * 1.5 * 2^23, which leaves it in the low bits of the sum. */
+static inline PET_INLINE float pet_exp(float x, float max)
 {
-    x = x > 87.0f ? 87.0f : x;
-    x = x < -87.0f ? -87.0f : x;
+    x = fabsf(x) > max ? copysignf(max, x) : x;
     float shifted = x * 1.44269504f + 12582912.0f;
     float n = shifted - 12582912.0f;
     float r = x - n * 0.693145752f;
     r -= n * 1.42860677e-6f;
-    float series = 1.0f / 720;
-    series = series * r + 1.0f / 120;
-    series = series * r + 1.0f / 24;
-    series = series * r + 1.0f / 6;
-    series = series * r + 0.5f;
+    float series = 0.00831250101f;
+    series = series * r + 0.0418903306f;
+    series = series * r + 0.166671157f;
+    series = series * r + 0.499992311f;
     series = series * r + 1.0f;
     series = series * r + 1.0f;
     uint32_t bits;
@@ -68,14 +96,9 @@ static inline PET_INLINE float pet_exp(float x)
 }
 #endif
 
-static inline PET_INLINE pet_real pet_sigmoid(pet_real x)
-{
-    return 1 / (1 + pet_exp(-x));
-}
-
 static inline PET_INLINE pet_real pet_tanh(pet_real x)
 {
-    return 2 / (1 + pet_exp(-2 * x)) - 1;
+    return 2 / (1 + pet_exp(-2 * x, PET_EXPONENT_MAX)) - 1;
 }
 
 /* The four blocks of a row of gates, apart so that the compiler sees that they do not overlap. */
@@ -89,8 +112,14 @@ static inline PET_INLINE void forward_row(size_t hidden, pet_real *restrict in,
                                           pet_real *restrict output)
 {
     for (size_t j = 0; j < hidden; j++) {
-        pet_real i = pet_sigmoid(in[j]), f = pet_sigmoid(retain[j]);
-        pet_real g = pet_tanh(candidate[j]), o = pet_sigmoid(out[j]);
+        /* Sigmoids are 1 / (1 + e^-x), tanh is (1 - e^-2x) / (1 + e^-2x). A division costs more
+         * than an exponential here, so one serves two of them. */
+        pet_real ei = 1 + pet_exp(-in[j], PET_PAIR_MAX),
+                 eg = pet_exp(-2 * candidate[j], PET_PAIR_MAX);
+        pet_real ef = 1 + pet_exp(-retain[j], PET_PAIR_MAX),
+                 eo = 1 + pet_exp(-out[j], PET_PAIR_MAX);
+        pet_real ig = 1 / (ei * (1 + eg)), fo = 1 / (ef * eo);
+        pet_real i = ig * (1 + eg), f = fo * eo, g = (1 - eg) * ei * ig, o = fo * ef;
         pet_real c = i * g + f * cell_in[j];
         pet_real s = pet_tanh(c);
         in[j] = i;
@@ -134,7 +163,8 @@ static inline PET_INLINE void pet_gates_forward_any(const struct pet_gates *laye
         const pet_real *cell_in = layer->zeroes, *recurrent = NULL;
         if (level > 0) {
             cell_in = layer->cell + batch->parent[k] * hidden;
-            recurrent = input->by_parent + (batch->parent[k] - parents) * width;
+            if (input->by_parent)
+                recurrent = input->by_parent + (batch->parent[k] - parents) * width;
         }
         pet_real *gates = layer->gates + k * width;
         sum_row(width, gates, own, input->bias, recurrent);
@@ -148,14 +178,13 @@ PET_KERNEL(pet_gates_forward,
             const struct pet_gates_input *input),
            (layer, batch, level, input))
 
-/* One node's gates, from activations to gradients; its row of d_cell becomes what its parent's cell
- * gets. */
-static inline PET_INLINE void backward_row(size_t hidden, pet_real *restrict in,
-                                           pet_real *restrict retain, pet_real *restrict candidate,
-                                           pet_real *restrict out, const pet_real *restrict squash,
-                                           const pet_real *restrict cell_in,
-                                           const pet_real *restrict d_output,
-                                           pet_real *restrict d_cell)
+/* One node's gates, from activations to gradients; what its parent's cell gets is added to
+ * parent_cell, which the first child overwrites. */
+static inline PET_INLINE void
+backward_row(size_t hidden, pet_real *restrict in, pet_real *restrict retain,
+             pet_real *restrict candidate, pet_real *restrict out, const pet_real *restrict squash,
+             const pet_real *restrict cell_in, const pet_real *restrict d_output,
+             const pet_real *restrict d_cell, pet_real *restrict parent_cell, int first)
 {
     for (size_t j = 0; j < hidden; j++) {
         pet_real i = in[j], f = retain[j], g = candidate[j], o = out[j], s = squash[j];
@@ -164,7 +193,7 @@ static inline PET_INLINE void backward_row(size_t hidden, pet_real *restrict in,
         retain[j] = dc * cell_in[j] * f * (1 - f);
         candidate[j] = dc * i * (1 - g * g);
         out[j] = d_output[j] * s * o * (1 - o);
-        d_cell[j] = dc * f;
+        parent_cell[j] = first ? dc * f : parent_cell[j] + dc * f;
     }
 }
 
@@ -185,19 +214,28 @@ static inline PET_INLINE void pet_gates_backward_any(const struct pet_gates *lay
 {
     const size_t hidden = layer->hidden, width = 4 * hidden;
     const size_t start = batch->level_start[level], end = batch->level_start[level + 1];
+    const size_t parents = level > 0 ? batch->level_start[level - 1] : 0;
+    pet_real *const cell = gradient->cell[level % 2];
+    pet_real *const parent_cell = gradient->cell[(level + 1) % 2]; /* of level 0: scratch */
     if (level == PET_CONTEXT - 1)
-        memset(gradient->cell + start * hidden, 0, (end - start) * hidden * sizeof(pet_real));
+        memset(cell, 0, (end - start) * hidden * sizeof *cell);
     for (size_t k = start; k < end; k++) {
-        pet_real *gates = layer->gates + k * width, *d_cell = gradient->cell + k * hidden;
-        size_t parent = batch->parent[k];
+        const size_t parent = level > 0 ? batch->parent[k] : 0, at = parent - parents;
+        const int first = k == start || batch->parent[k - 1] != parent;
+        pet_real *gates = layer->gates + k * width;
         const pet_real *cell_in = level > 0 ? layer->cell + parent * hidden : layer->zeroes;
-        backward_row(hidden, PET_BLOCKS(gates, hidden), layer->squash + k * hidden, cell_in,
-                     gradient->output + k * hidden, d_cell);
-        if (level == 0)
-            continue;
-        int first = k == start || batch->parent[k - 1] != parent;
-        add_row(hidden, first, gradient->cell + parent * hidden, d_cell);
-        add_row(width, first, gradient->by_parent + parent * width, gates);
+        const pet_real *squash = layer->squash + k * hidden;
+        const pet_real *d_output = gradient->output + k * hidden;
+        const pet_real *d_cell = cell + (k - start) * hidden;
+        if (first)
+            backward_row(hidden, PET_BLOCKS(gates, hidden), squash, cell_in, d_output, d_cell,
+                         parent_cell + at * hidden, 1);
+        else
+            backward_row(hidden, PET_BLOCKS(gates, hidden), squash, cell_in, d_output, d_cell,
+                         parent_cell + at * hidden, 0);
+        add_row(width, 0, gradient->bias, gates);
+        if (level > 0 && gradient->by_parent)
+            add_row(width, first, gradient->by_parent + at * width, gates);
     }
 }
 
@@ -238,7 +276,7 @@ static inline PET_INLINE void pet_softmax_any(pet_real *rows, size_t count, pet_
         for (int j = 1; j < PET_LABELS; j++)
             highest = row[j] > highest ? row[j] : highest;
         for (int j = 0; j < PET_LABELS; j++)
-            row[j] = pet_exp(row[j] - highest);
+            row[j] = pet_exp(row[j] - highest, PET_EXPONENT_MAX);
         pet_real sum = 0;
         for (int j = 0; j < PET_LABELS; j++)
             sum += row[j];

@@ -21,7 +21,8 @@ struct pet_gates {
 struct pet_gates_input {
     const pet_real *bias;      /* [4 * hidden] */
     const pet_real *by_symbol; /* [PET_INPUTS][4 * hidden] added by symbol; NULL: gates hold it */
-    const pet_real *by_parent; /* [parents of level - 1][4 * hidden]; unused in level 0 */
+    const pet_real *by_parent; /* [parents of level - 1][4 * hidden]; unused in level 0; NULL: the
+                                  gates hold it */
 };
 
 /* pet_gates_forward computes a level of nodes from their sums and their parents' states. */
@@ -31,8 +32,11 @@ void pet_gates_forward(const struct pet_gates *layer, const struct pet_batch *ba
 /* Gradients on their way down through a layer. */
 struct pet_gates_gradient {
     const pet_real *output; /* [node][hidden] of the nodes' outputs */
-    pet_real *cell;         /* [node][hidden] of the nodes' cells; parents' rows are written */
-    pet_real *by_parent;    /* [node][4 * hidden] sum of the children's gates, by parent */
+    pet_real *cell[2];      /* [nodes of the level][hidden] of the nodes' cells, by level % 2; those
+                               of the parents are written to the other one */
+    pet_real *by_parent;    /* [parents of level - 1][4 * hidden] sum of the children's gates; NULL:
+                               nobody needs it */
+    pet_real *bias;         /* [4 * hidden] the nodes' gates are added to it */
 };
 
 /* pet_gates_backward turns the activations of a level into gradients of their sums and passes on to

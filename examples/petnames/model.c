@@ -4,7 +4,10 @@
  * product is a row of its weight, taken by symbol. The recurrent product of a level is computed a
  * row a parent, not a row a child, and the pointwise loops add a parent's row to its children:
  * siblings share it. Backward mirrors that: children's gradients are summed by parent before they
- * meet the recurrent weight. The gates' array holds sums, then activations, then gradients. */
+ * meet the recurrent weight. If no node of a level has a sibling, the rows of parents are those of
+ * their children, and the products read and write the gates. The gates' array holds sums, then
+ * activations, then gradients. Gradients of weights are summed level by level, because the rows of
+ * one level are still in the cache. */
 #include "examples/petnames/model.h"
 
 #include "examples/petnames/gates.h"
@@ -19,9 +22,9 @@
 struct pet_workspace {
     size_t sample_max;
     struct pet_gates layers[PET_LAYERS];
-    pet_real *by_parent;     /* [node][4 * hidden] recurrent products, then their gradients */
+    pet_real *by_parent;     /* [parent][4 * hidden] of a level: recurrent products, or gradients */
     pet_real *d_output;      /* [node][hidden] */
-    pet_real *d_cell;        /* [node][hidden] */
+    pet_real *d_cell[2];     /* [node of a level][hidden] of two levels */
     pet_real *probabilities; /* [leaf][PET_LABELS]; their gradients after a backward pass */
     pet_real *normaliser;    /* [leaf] */
     pet_real *logits;        /* [leaf][PET_LABELS] */
@@ -112,14 +115,15 @@ int pet_workspace_new(const struct pet_model *model, size_t sample_max,
         gates->zeroes = calloc(units, sizeof(pet_real));
         complete &= gates->gates && gates->cell && gates->squash && gates->output && gates->zeroes;
     }
-    made->by_parent = reals(nodes, 4 * units);
+    made->by_parent = reals(sample_max, 4 * units);
     made->d_output = reals(nodes, units);
-    made->d_cell = reals(nodes, units);
+    for (int i = 0; i < 2; i++)
+        made->d_cell[i] = reals(sample_max, units);
     made->probabilities = reals(sample_max, PET_LABELS);
     made->logits = reals(sample_max, PET_LABELS);
     made->normaliser = reals(sample_max, 1);
-    complete &= made->by_parent && made->d_output && made->d_cell && made->probabilities &&
-                made->logits && made->normaliser;
+    complete &= made->by_parent && made->d_output && made->d_cell[0] && made->d_cell[1] &&
+                made->probabilities && made->logits && made->normaliser;
     if (!complete)
         goto fail;
     *workspace = made;
@@ -145,7 +149,8 @@ void pet_workspace_free(struct pet_workspace *workspace)
     }
     free(workspace->by_parent);
     free(workspace->d_output);
-    free(workspace->d_cell);
+    free(workspace->d_cell[0]);
+    free(workspace->d_cell[1]);
     free(workspace->probabilities);
     free(workspace->logits);
     free(workspace->normaliser);
@@ -160,10 +165,11 @@ struct product {
 };
 
 static void product_forward(struct product size, const pet_real *x, const pet_real *weight,
-                            pet_real *y)
+                            pet_real *y, int add)
 {
     pet_gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)size.count, (int)size.out,
-             (int)size.in, 1, x, (int)size.in, weight, (int)size.out, 0, y, (int)size.out);
+             (int)size.in, 1, x, (int)size.in, weight, (int)size.out, (pet_real)add, y,
+             (int)size.out);
 }
 
 static void product_to_input(struct product size, const pet_real *dy, const pet_real *weight,
@@ -174,10 +180,10 @@ static void product_to_input(struct product size, const pet_real *dy, const pet_
 }
 
 static void product_to_weight(struct product size, const pet_real *x, const pet_real *dy,
-                              pet_real *d_weight)
+                              pet_real *d_weight, int add)
 {
     pet_gemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)size.in, (int)size.out, (int)size.count,
-             1, x, (int)size.in, dy, (int)size.out, 0, d_weight, (int)size.out);
+             1, x, (int)size.in, dy, (int)size.out, (pet_real)add, d_weight, (int)size.out);
 }
 
 static void layer_forward(const struct pet_model *model, const pet_real *parameters,
@@ -190,18 +196,21 @@ static void layer_forward(const struct pet_model *model, const pet_real *paramet
     const pet_real *weight_hidden = parameters + tensors[PET_WEIGHT_HIDDEN].offset;
     if (layer > 0)
         product_forward((struct product){batch->node_count, units, 4 * units},
-                        workspace->layers[layer - 1].output, weight_input, gates->gates);
+                        workspace->layers[layer - 1].output, weight_input, gates->gates, 0);
 
-    const struct pet_gates_input input = {
+    struct pet_gates_input input = {
         .bias = parameters + tensors[PET_BIAS].offset,
         .by_symbol = layer == 0 ? weight_input : NULL,
         .by_parent = workspace->by_parent,
     };
     for (int level = 0; level < PET_CONTEXT; level++) {
+        const int adds = layer > 0 && pet_batch_is_chain(batch, level);
+        input.by_parent = adds ? NULL : workspace->by_parent;
         if (level > 0) {
-            size_t first = batch->level_start[level - 1];
-            product_forward((struct product){batch->level_start[level] - first, units, 4 * units},
-                            gates->output + first * units, weight_hidden, workspace->by_parent);
+            const size_t first = batch->level_start[level - 1], end = batch->level_start[level];
+            product_forward((struct product){end - first, units, 4 * units},
+                            gates->output + first * units, weight_hidden,
+                            adds ? gates->gates + end * 4 * units : workspace->by_parent, adds);
         }
         pet_gates_forward(gates, batch, level, &input);
     }
@@ -231,7 +240,7 @@ double pet_model_forward(const struct pet_model *model, const pet_real *paramete
         workspace->layers[PET_LAYERS - 1].output + batch->level_start[PET_CONTEXT - 1] * units;
     const pet_real *bias = parameters + model->tensors[PET_DENSE_BIAS].offset;
     product_forward((struct product){leaves, units, PET_LABELS}, top,
-                    parameters + model->tensors[PET_DENSE_WEIGHT].offset, workspace->logits);
+                    parameters + model->tensors[PET_DENSE_WEIGHT].offset, workspace->logits, 0);
     for (size_t k = 0; k < leaves; k++)
         for (size_t j = 0; j < PET_LABELS; j++)
             workspace->logits[k * PET_LABELS + j] += bias[j];
@@ -271,35 +280,38 @@ static void layer_backward(const struct pet_model *model, const pet_real *parame
     const struct pet_tensor *tensors = &model->tensors[3 * layer];
     const struct pet_gates *gates = &workspace->layers[layer];
     const size_t units = (size_t)model->hidden;
-    const struct pet_gates_gradient gradient = {
+    struct pet_gates_gradient gradient = {
         .output = workspace->d_output,
-        .cell = workspace->d_cell,
+        .cell = {workspace->d_cell[0], workspace->d_cell[1]},
         .by_parent = workspace->by_parent,
+        .bias = gradients[3 * layer + PET_BIAS],
     };
+    memset(gradient.bias, 0, 4 * units * sizeof *gradient.bias);
     for (int level = PET_CONTEXT - 1; level >= 0; level--) {
-        if (level < PET_CONTEXT - 1) {
-            size_t first = batch->level_start[level];
-            product_to_input(
-                (struct product){batch->level_start[level + 1] - first, units, 4 * units},
-                workspace->by_parent + first * 4 * units,
-                parameters + tensors[PET_WEIGHT_HIDDEN].offset, workspace->d_output + first * units,
-                layer < PET_LAYERS - 1);
+        const size_t first = batch->level_start[level], end = batch->level_start[level + 1];
+        const struct product nodes = {end - first, units, 4 * units};
+        const int is_last = level == PET_CONTEXT - 1;
+        if (!is_last) { /* of the children, by parent */
+            const pet_real *sums =
+                gradient.by_parent ? gradient.by_parent : gates->gates + end * 4 * units;
+            product_to_input(nodes, sums, parameters + tensors[PET_WEIGHT_HIDDEN].offset,
+                             workspace->d_output + first * units, layer < PET_LAYERS - 1);
+            product_to_weight(nodes, gates->output + first * units, sums,
+                              gradients[3 * layer + PET_WEIGHT_HIDDEN], level < PET_CONTEXT - 2);
         }
+        gradient.by_parent = pet_batch_is_chain(batch, level) ? NULL : workspace->by_parent;
         pet_gates_backward(gates, batch, level, &gradient);
+        if (layer > 0)
+            product_to_weight(nodes, workspace->layers[layer - 1].output + first * units,
+                              gates->gates + first * 4 * units,
+                              gradients[3 * layer + PET_WEIGHT_INPUT], !is_last);
     }
-
-    const struct product parents = {batch->level_start[PET_CONTEXT - 1], units, 4 * units};
-    product_to_weight(parents, gates->output, workspace->by_parent,
-                      gradients[3 * layer + PET_WEIGHT_HIDDEN]);
-    pet_gates_sum_rows(gates->gates, batch->node_count, 4 * units, gradients[3 * layer + PET_BIAS]);
     if (layer == 0) {
         pet_gates_sum_by_symbol(gates->gates, batch, 4 * units,
                                 gradients[3 * layer + PET_WEIGHT_INPUT]);
         return;
     }
     const struct product nodes = {batch->node_count, units, 4 * units};
-    product_to_weight(nodes, workspace->layers[layer - 1].output, gates->gates,
-                      gradients[3 * layer + PET_WEIGHT_INPUT]);
     product_to_input(nodes, gates->gates, parameters + tensors[PET_WEIGHT_INPUT].offset,
                      workspace->d_output, 0);
 }
@@ -314,7 +326,7 @@ void pet_model_backward(const struct pet_model *model, const pet_real *parameter
     const struct product dense = {leaves, units, PET_LABELS};
     softmax_backward(batch, workspace->probabilities);
     product_to_weight(dense, workspace->layers[PET_LAYERS - 1].output + first * units,
-                      workspace->probabilities, gradients[PET_DENSE_WEIGHT]);
+                      workspace->probabilities, gradients[PET_DENSE_WEIGHT], 0);
     pet_gates_sum_rows(workspace->probabilities, leaves, PET_LABELS, gradients[PET_DENSE_BIAS]);
     product_to_input(dense, workspace->probabilities,
                      parameters + model->tensors[PET_DENSE_WEIGHT].offset,
