@@ -65,6 +65,23 @@ PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
 class Launch(e2e.Case):
+    def test_notify_runs_after_the_job_however_it_ended(self):
+        self.up("--slots", "1")
+        lines = e2e.Lines(self.fifo("lines"))
+        self.addCleanup(lines.close)
+        command = f'echo "$GANGWAY_JOB $GANGWAY_OUTCOME $NAME" > {lines.path}'
+        tell = ["--notify", command, "-e", "NAME=x y"]
+        job = self.gangway("submit", "-d", *tell, "--", "true").stdout.strip()
+        self.assertEqual(lines.next(), f"{job} done x y")
+        self.gangway("dispatch", "-n", "1", *tell, "--", "false", rc=1, env={"NAME": "here"})
+        self.assertRegex(lines.next(), r"^\d+ failed here$")
+        said = self.gangway("submit", "--notify", "exit 3", "--", "true")
+        self.assertIn("--notify: the command failed (exit code 3)", said.stderr)
+        job = self.gangway("submit", "-d", *tell, "--array", "1-2", "--", "cat",
+                           self.fifo("held")).stdout.strip()
+        self.gangway("cancel", job)
+        self.assertEqual(lines.next(), f"{job} cancelled x y")
+
     def test_ranks_meet_through_the_horovod_rendezvous(self):
         done = self.gangway("dispatch", "-n", "3", "--", sys.executable,
                             os.path.join(PROGRAMS, "rendezvous.py"))

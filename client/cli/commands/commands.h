@@ -42,6 +42,7 @@ int gw_cli_scheduler(int argc, char **argv);
 int gw_cli_config(int argc, char **argv);
 int gw_cli_worker(int argc, char **argv);
 int gw_cli_new(int argc, char **argv);
+int gw_cli_notify(int argc, char **argv);
 int gw_cli_bench(int argc, char **argv);
 int gw_cli_completion(int argc, char **argv);
 

@@ -82,6 +82,9 @@ static const struct entry set_variables[] = {
     {"GANGWAY_WORLD_SIZE", "The same as WORLD_SIZE: the number of ranks."},
     {"GANGWAY_LOCAL_RANK", "The same as LOCAL_RANK: the number among the ranks on its host."},
     {"GANGWAY_LOCAL_WORLD_SIZE", "The same as LOCAL_WORLD_SIZE: the number of ranks on its host."},
+    {"GANGWAY_OUTCOME", "In the command of --notify: done, failed or cancelled; unknown if the "
+                        "command could not ask the scheduler. GANGWAY_JOB is then the job that "
+                        "has ended."},
     {"GANGWAY_WORKER", "In the program of `worker --health-check`: the name of the worker."},
     {"GANGWAY_EXIT_CODE",
      "In a task's epilog: the exit code of its command (128 + N: ended by signal N)."},

@@ -9,6 +9,7 @@
 #include "client/cli/launch/input.h"
 #include "client/cli/launch/launch_options.h"
 #include "client/cli/launch/loading.h"
+#include "client/cli/launch/notify.h"
 #include "client/cli/launch/patience.h"
 #include "client/cli/launch/tail.h"
 #include "client/cli/lib/cli.h"
@@ -134,6 +135,9 @@ static int submit(struct launch *launch, struct gw_error *error)
                                    : submit_one(launch, &after, error);
         gw_loading_deinit(&loading);
     }
+    if (rc == 0 && typed->notify && typed->detached &&
+        (rc = gw_notify_submit(launch->client, typed, launch->job, error)) < 0 && rc != GW_ECLOSED)
+        (void)gw_job_cancel(launch->client, launch->job, true, NULL);
     gw_selector_deinit(&selector);
     free(jobs);
     return rc;
@@ -463,7 +467,10 @@ static int attend(struct launch *launch)
                                  : foreground(launch);
     if (told)
         gw_patience_deinit(&patience);
-    return checkpoint_exit_code(launch, exit_code);
+    exit_code = checkpoint_exit_code(launch, exit_code);
+    if (typed->notify)
+        gw_notify_run(launch->client, launch->job, typed->notify);
+    return exit_code;
 }
 
 int gw_launch_main(bool gang, int argc, char **argv)

@@ -18,7 +18,7 @@
 extern char **environ;
 
 enum {
-    START_ROWS_MAX = 26,
+    START_ROWS_MAX = 27,
     PLACE_ROWS_MAX = 18,
     GANG_ROWS_MAX = 16,
     MORE_ROWS_MAX = GANG_ROWS_MAX + 4,
@@ -267,6 +267,11 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"inactivity-timeout", 0, GW_OPTION_DURATION, &task->inactivity_timeout_ns, "TIME",
          "kill the task if it writes no output for this\n"
          "long (exit code 124; default: none; 0 is none)"},
+        {"notify", 0, GW_OPTION_TEXT, &launch->notify, "COMMAND",
+         "run this shell command when the job has ended,\n"
+         "with GANGWAY_JOB and GANGWAY_OUTCOME (done, failed\n"
+         "or cancelled): here, or with --detach as a job on\n"
+         "a worker"},
         {"annotate", 0, GW_OPTION_TEXTS, &launch->annotations, "NAME=VALUE",
          "annotation for listings (`gangway jobs --where`);\n"
          "may be given several times"},

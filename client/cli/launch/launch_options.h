@@ -19,6 +19,7 @@ struct gw_launch_options {
     bool pty;                                  /* submit: run at this terminal */
     const char *array, *each_line, *from_json; /* many commands; at most one of these is set */
     const char *account, *queue;
+    const char *notify;            /* command of a shell for the end of the job; NULL: none */
     const char *after, *after_any; /* jobs that have to end before; at most one of these is set */
 
     /* The following are the texts that were typed. */
