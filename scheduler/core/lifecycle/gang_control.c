@@ -40,6 +40,15 @@ static bool may_be_asked(const struct gw_gang_attempt *gang)
     return gang && (gang->state == GW_GANG_RUNNING || gang->state == GW_GANG_RECOVERING);
 }
 
+/* A gang that is preempted ends anyway. */
+static bool is_preempted(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
+{
+    for (uint32_t i = 0; i < gang->count; i++)
+        if (gang->ranks[i].slot != GW_NO_INDEX)
+            return sched->attempts.items[gang->ranks[i].slot].preempted;
+    return false;
+}
+
 static void tell_gang(struct gw_sched *sched, struct gw_gang_attempt *gang,
                       const struct gw_asked *asked)
 {
@@ -49,7 +58,7 @@ static void tell_gang(struct gw_sched *sched, struct gw_gang_attempt *gang,
     gw_sched_gang_asked_text(asked, text);
     switch (asked->verb) {
     case GW_ASK_RESTART:
-        end_gently(sched, gang, text, true);
+        end_gently(sched, gang, text, !is_preempted(sched, gang));
         break;
     case GW_ASK_PAUSE_NOW:
         end_gently(sched, gang, text, false);

@@ -412,6 +412,25 @@ static void resumed_victim_is_ended_after_its_grace(void **state)
     free_world(w);
 }
 
+/* A gang that is preempted ends anyway. */
+static void restart_of_a_preempted_gang_does_not_count(void **state)
+{
+    struct world *w = begin(1, 2);
+    (void)state;
+    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    const uint64_t attempt = run_saved(w, 0, 2);
+    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    pass(w, MS);
+    expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
+    say(w, BOB,
+        (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {9, 1, GW_ASK_RESTART}});
+    must(w, WORKER, GW_MESSAGE_kill);
+    ranks_killed(w, 0, attempt, 2);
+    must(w, WORKER, GW_MESSAGE_gang);
+    expect_no_charges(w, 1);
+    free_world(w);
+}
+
 /* Both accounts are in one that must not exceed 2 slots. What bob has borrowed inside of it is
  * ada's, and neither may exceed it while the victim ends. */
 static void quota_inside_a_strict_account_is_reclaimed(void **state)
@@ -580,6 +599,7 @@ int main(void)
         cmocka_unit_test(victim_goes_on_if_the_preemptor_cannot_start),
         cmocka_unit_test(lost_worker_ends_the_preemption),
         cmocka_unit_test(resumed_victim_is_ended_after_its_grace),
+        cmocka_unit_test(restart_of_a_preempted_gang_does_not_count),
         cmocka_unit_test(quota_inside_a_strict_account_is_reclaimed),
         cmocka_unit_test(quota_of_the_preemptor_is_reserved),
         cmocka_unit_test(gang_whose_preemption_ends_under_the_next_scheduler_pays_nothing),
