@@ -11,6 +11,7 @@
  *     gangway-sim-planted --planted NAME [--seeds N] [--from S]
  *                                        runs seeds until one fails: bug NAME is switched on
  */
+#include "tests/sim/checks/preemption.h"
 #include "tests/sim/effects.h"
 #include "tests/sim/faults/crowd.h"
 #include "tests/sim/world/accounts.h"
@@ -193,6 +194,12 @@ static const struct {
     [811] = {"account-unordered", "queues keep their places when users change theirs"},
     [812] = {"account-quota-stale", "quotas are not reviewed when resources are given back"},
     [813] = {"account-usage-old", "compaction keeps an older usage"},
+    [820] = {"preemption-charged", "a task that is preempted counts as killed"},
+    [821] = {"preemption-early", "an attempt is preempted before it has run for the minimum"},
+    [822] = {"preemption-overtaken", "others take the room that preempted work frees"},
+    [823] = {"preemption-borrows", "work preempts others for what it only borrows"},
+    [824] = {"preemption-equals", "work preempts others of its priority, within their quotas"},
+    [825] = {"preemption-unsaved", "work is preempted that has saved nothing"},
     [802] = {"report-renumbered", "events of another term have the numbers of earlier ones"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };
@@ -249,6 +256,8 @@ static int print_counts(void)
 static bool sum_up(uint64_t from, uint64_t count)
 {
     int zeros = print_counts();
+    if (sim_with_accounts)
+        zeros = sim_preemption_print();
     printf("%llu seeds from %llu: all safe, all ended; %d counts are zero\n",
            (unsigned long long)count, (unsigned long long)from, zeros);
     return zeros == 0;
@@ -297,7 +306,7 @@ static int find_planted(const char *name, uint64_t from, uint64_t seeds)
     only_patience = (gw_planted >= 230 && gw_planted < 240) ||
                     gw_planted == 350; /* these bugs show in those worlds */
     only_crowd = gw_planted == 733 || gw_planted == 734;
-    sim_with_accounts = gw_planted >= 810 && gw_planted < 820;
+    sim_with_accounts = gw_planted >= 810 && gw_planted < 830;
     int ends[2];
     if (pipe(ends) < 0)
         abort();

@@ -433,6 +433,7 @@ struct sim {
     struct sim_worker_drains *worker_drains; /* see worker_drain.c; NULL: none is drained */
     struct sim_drains *drains;               /* see drain.c; NULL: no GPU was drained */
     struct sim_quarantine *quarantine;       /* see quarantine.c; NULL: there was no gang */
+    struct sim_preemptions *preemptions;     /* see preemption.c; NULL: there are no accounts */
     struct sim_parting *parting;             /* see parting.c; NULL: all hosts reach each other */
     GW_ARRAY(struct conn *) conns;
 

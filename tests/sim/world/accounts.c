@@ -1,6 +1,7 @@
 /* Accounts of the two users of the world. Quotas are small, and may be exceeded while others leave
- * resources idle, so that all work still ends. The core checks counters, rates, quotas and the
- * order of its queues in every step, and usage with the durable facts. */
+ * resources idle, so that all work still ends; what is exceeded may be reclaimed by preemption. The
+ * core checks counters, rates, quotas and the order of its queues in every step, and usage with the
+ * durable facts. */
 #include "tests/sim/world/accounts.h"
 
 #define PERIOD_NS (300 * MS)
@@ -19,13 +20,28 @@ static const struct gw_account_config deep[] = {
     {.name = "lab", .shares = 1, .limits = {.slots = 3}},
     {.name = "guests", .parent = "lab", .shares = 2, .limits = {.slots = 1, .gpus = 1}}};
 static const struct gw_account_config tight[] = {
-    {.name = "vision", .shares = 1, .users = first, .user_count = 1, .limits = {.slots = 1}},
-    {.name = "speech", .shares = 1, .users = second, .user_count = 1, .limits = {.slots = 2}}};
+    {.name = "vision", .shares = 1, .users = first, .user_count = 1, .limits = {.slots = 3}},
+    {.name = "speech", .shares = 1, .users = second, .user_count = 1, .limits = {.slots = 3}}};
+
+/* In the default queue, everything may be preempted. */
+static const struct gw_queue_config queues[] = {{.name = "scavenge", .requeue = true}};
+
+#define SCAVENGE .queues = queues, .queue_count = 1, .default_queue = "scavenge"
 
 static const struct gw_cluster_policy policies[POLICIES - 1] = {
-    {.accounts = flat, .account_count = 2, .usage_halves_ns = SECOND},
-    {.accounts = deep, .account_count = 3, .default_account = "guests", .memory_gib_weight = 1},
-    {.accounts = tight, .account_count = 2, .usage_halves_ns = 50 * MS}};
+    {.accounts = flat,
+     .account_count = 2,
+     .usage_halves_ns = SECOND,
+     .preempt_after_ns = 20 * MS,
+     SCAVENGE},
+    {.accounts = deep,
+     .account_count = 3,
+     .default_account = "guests",
+     .memory_gib_weight = 1,
+     .preempt_after_ns = 5 * MS,
+     SCAVENGE},
+    {.accounts = tight, .account_count = 2, .usage_halves_ns = 50 * MS, SCAVENGE},
+};
 
 void sim_accounts_set(const struct sim *sim, struct gw_sched *sched)
 {

@@ -5,6 +5,7 @@
 #include "tests/sim/checks/charge.h"
 #include "tests/sim/checks/ledger.h"
 #include "tests/sim/checks/limit.h"
+#include "tests/sim/checks/preemption.h"
 #include "tests/sim/checks/prefer.h"
 #include "tests/sim/checks/quarantine.h"
 #include "tests/sim/checks/recovery.h"
@@ -37,8 +38,11 @@
 
 struct gw_sched *sim_sched_new(const struct sim *sim)
 {
-    struct gw_sched_options options = {
-        .state_dir = "/sim", .keeps_workers = true, .range_block = BLOCK, .ageing_ns = 300 * MS};
+    struct gw_sched_options options = {.state_dir = "/sim",
+                                       .keeps_workers = true,
+                                       .range_block = BLOCK,
+                                       .ageing_ns = 300 * MS,
+                                       .preempt_look_ns = 5 * MS};
     if (sim_has_short_history(sim))
         options.history_jobs = SIM_HISTORY_JOBS;
     sim_scatter_options(&options);
@@ -358,6 +362,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     event->now_ns = event->wall_ns = sim->now_ns;
     sim->committed = event->type == GW_EVENT_COMMITTED;
     sim_quarantine_before(sim, event);
+    sim_preemption_before(sim);
     int rc = gw_sched_step(sim->sched, event, &sim->effects);
     sim_effects_add(sim->now_ns, 0, gw_sched_deadline_ns(sim->sched), &sim->effects);
 #ifndef GANGWAY_CHECK /* otherwise the core itself does this */
@@ -368,6 +373,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     sim_quarantine_stepped(sim, event);
     sim_parting_stepped(sim);
     sim_pause_stepped(sim);
+    sim_preemption_stepped(sim);
     for (size_t i = 0; i < sim->effects.list.count; i++)
         execute(sim, &sim->effects.list.items[i]);
     sim_drain_stepped(sim);
@@ -676,6 +682,7 @@ void sim_world_free(struct sim *sim)
     sim_drain_free(sim);
     sim_worker_drain_free(sim);
     sim_quarantine_free(sim);
+    sim_preemption_free(sim);
     sim_parting_free(sim);
     sim_revocation_free(sim);
     free(sim);
