@@ -266,6 +266,10 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
         struct gw_opening opening = {.known = false, .at_ns = UINT64_MAX};
         if (found == reserved->ranks)
             opening = openings[found - 1];
+        if (!attempt && !opening.known) { /* the others change nothing */
+            last.known = false;
+            break;
+        }
         if (last.known != opening.known ? last.known : opening.at_ns > last.at_ns)
             last = opening;
         ranks += reserved->ranks;
