@@ -203,7 +203,8 @@ static uint32_t read_frame(struct pipeline *p, struct runner *runner)
     GW_MUST(gw_message_decode(runner->in.data + at + sizeof head, header.bytes, &arena, &message,
                               &error));
     uint32_t rows = message.type == GW_MESSAGE_finished ? message.finished.attempt.count : 0;
-    assert(message.type == GW_MESSAGE_finished || message.type == GW_MESSAGE_runner);
+    assert(message.type == GW_MESSAGE_finished || message.type == GW_MESSAGE_runner ||
+           message.type == GW_MESSAGE_used);
     gw_arena_deinit(&arena);
     return rows;
 }
