@@ -30,6 +30,7 @@
 enum { BACKLOG = 64, REQUEST_MS_MAX = 1000, FDS_MAX = 4, EXIT_USAGE = 2 };
 
 static char program[PATH_MAX]; /* the supervisor's */
+static const char *cgroups;    /* --cgroup; NULL: none */
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -130,7 +131,7 @@ static int launch(const struct gw_launch_request *request, int fd, struct gw_lau
     if (rc == 0)
         rc = gw_start_folder(USERS_FOLDER, &account, error);
     if (rc == 0)
-        rc = gw_start(program, commands[request->kind], &account, fd, error);
+        rc = gw_start(program, commands[request->kind], cgroups, &account, fd, error);
     if (rc < 0)
         return rc;
     reply->uid = account.uid;
@@ -230,8 +231,11 @@ int main(int argc, char **argv)
 {
     struct gw_error error;
     int listener;
-    if (argc != 1) {
-        say("takes no arguments: the service manager starts it as root, and it reads %s/%s",
+    if (argc == 3 && strcmp(argv[1], "--cgroup") == 0) {
+        cgroups = argv[2];
+    } else if (argc != 1) {
+        say("takes no arguments but --cgroup DIR: the service manager starts it as root, and it "
+            "reads %s/%s",
             LIST_FOLDER, LIST_NAME);
         return EXIT_USAGE;
     }
@@ -242,7 +246,8 @@ int main(int argc, char **argv)
     (void)umask(022);
     (void)signal(SIGCHLD, SIG_IGN); /* the kernel reaps supervisors */
     (void)signal(SIGPIPE, SIG_IGN);
-    if (chdir("/") < 0 || find_program(&error) < 0 || make_folder(STATE_FOLDER, &error) < 0 ||
+    if (chdir("/") < 0 || (cgroups && gw_start_cgroups(cgroups, &error) < 0) ||
+        find_program(&error) < 0 || make_folder(STATE_FOLDER, &error) < 0 ||
         make_folder(USERS_FOLDER, &error) < 0 || open_socket(&listener, &error) < 0) {
         say("%s", error.text);
         return EXIT_FAILURE;

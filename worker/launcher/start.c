@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { SUPERVISOR_FD = 3, CAPABILITIES_MAX = 64 };
@@ -64,6 +66,71 @@ int gw_start_folder(const char *parent, const struct gw_account *account, struct
                           account->name, account->name);
     close(dir);
     return rc;
+}
+
+/* -- Cgroups -------------------------------------------------------------------------------------
+ */
+
+/* Writes to a file of a cgroup. Returns 0 or an errno. */
+static int put(const char *cgroup, const char *name, const char *text)
+{
+    char path[PATH_MAX + 64];
+    (void)snprintf(path, sizeof path, "%s/%s", cgroup, name);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int rc = fd < 0 || write(fd, text, strlen(text)) < 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static void enable_controllers(const char *cgroup)
+{
+    static const char *const controllers[] = {"+cpu", "+memory", "+pids"};
+    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++)
+        (void)put(cgroup, "cgroup.subtree_control", controllers[i]);
+}
+
+int gw_start_cgroups(const char *parent, struct gw_error *error)
+{
+    char own[PATH_MAX];
+    struct statfs system;
+    if (*parent != '/' || statfs(parent, &system) < 0 || system.f_type != CGROUP2_SUPER_MAGIC)
+        return gw_error_set(error, GW_EPERM,
+                            "--cgroup %s is not the absolute path of a cgroup of version 2: give "
+                            "that of this service, below /sys/fs/cgroup",
+                            parent);
+    (void)snprintf(own, sizeof own, "%.*s/launcher", PATH_MAX - 16, parent);
+    int rc = mkdir(own, 0755) < 0 && errno != EEXIST ? errno : put(own, "cgroup.procs", "0");
+    if (rc)
+        return gw_error_set(error, GW_EPERM,
+                            "--cgroup %s: %s: start this program as root, with "
+                            "Delegate=yes if it is a service",
+                            parent, strerror(rc));
+    enable_controllers(parent);
+    return 0;
+}
+
+/* Makes the cgroup of a user, and its child `own` for the user's first processes. The user gets the
+ * files with which it can be divided, but not its limits. */
+static int make_cgroup(const char *parent, const struct gw_account *account, char path[PATH_MAX],
+                       struct gw_error *error)
+{
+    static const char *const names[] = {"", "/cgroup.procs", "/cgroup.subtree_control",
+                                        "/cgroup.threads"};
+    char pids[16], of[PATH_MAX + 32];
+    (void)snprintf(path, PATH_MAX, "%.*s/user-%.*s", PATH_MAX - 64, parent, 32, account->name);
+    bool well = mkdir(path, 0755) == 0 || errno == EEXIST;
+    for (size_t i = 0; i < sizeof names / sizeof *names && well; i++) {
+        (void)snprintf(of, sizeof of, "%s%s", path, names[i]);
+        well = lchown(of, account->uid, account->gid) == 0;
+    }
+    (void)snprintf(pids, sizeof pids, "%d", GW_START_PROCESSES_MAX);
+    (void)put(path, "pids.max", pids); /* the parent may lack the controller */
+    (void)snprintf(of, sizeof of, "%s/own", path);
+    well = well && (mkdir(of, 0755) == 0 || errno == EEXIST);
+    return well ? 0
+                : gw_error_set(error, GW_EIO, "cannot make the cgroup %s: %s", path,
+                               strerror(errno));
 }
 
 /* -- In the child --------------------------------------------------------------------------------
@@ -120,14 +187,18 @@ static void set_limits(void)
     (void)setrlimit(RLIMIT_NPROC, &processes);
 }
 
-static void run(const char *program, const char *command, const struct gw_account *account, int fd)
+/* cgroup: "" is none. */
+static void run(const char *program, const char *command, const char *cgroup,
+                const struct gw_account *account, int fd)
 {
+    char variable[PATH_MAX + 32];
     char home[GW_ACCOUNT_TEXT_MAX + 8], user[GW_ACCOUNT_TEXT_MAX + 8],
         logname[GW_ACCOUNT_TEXT_MAX + 8], shell[GW_ACCOUNT_TEXT_MAX + 8];
     char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
     char separate[] = "GANGWAY_SEPARATE=1",
-         *env[] = {home, user, logname, shell, path, separate, NULL};
+         *env[] = {home, user, logname, shell, path, separate, *cgroup ? variable : NULL, NULL};
     char name[] = "gangway", word[16], *argv[] = {name, word, NULL};
+    (void)snprintf(variable, sizeof variable, "GANGWAY_CGROUP=%s", cgroup);
     (void)snprintf(word, sizeof word, "%s", command);
     (void)snprintf(home, sizeof home, "HOME=%s", account->home);
     (void)snprintf(user, sizeof user, "USER=%s", account->name);
@@ -137,6 +208,8 @@ static void run(const char *program, const char *command, const struct gw_accoun
     if (setsid() < 0 || !set_descriptors(fd) || chdir("/") < 0)
         return;
     set_limits();
+    if (*cgroup && put(cgroup, "own/cgroup.procs", "0") != 0)
+        return;
     if (!become(account))
         return;
     (void)umask(account->umask);
@@ -146,12 +219,16 @@ static void run(const char *program, const char *command, const struct gw_accoun
 /* -- In the parent -------------------------------------------------------------------------------
  */
 
-int gw_start(const char *program, const char *command, const struct gw_account *account, int fd,
-             struct gw_error *error)
+int gw_start(const char *program, const char *command, const char *cgroups,
+             const struct gw_account *account, int fd, struct gw_error *error)
 {
+    char cgroup[PATH_MAX] = "";
+    int rc = cgroups ? make_cgroup(cgroups, account, cgroup, error) : 0;
+    if (rc < 0)
+        return rc;
     pid_t pid = fork();
     if (pid == 0) {
-        run(program, command, account, fd);
+        run(program, command, cgroup, account, fd);
         _exit(127);
     }
     return pid < 0 ? gw_error_set(error, GW_EIO, "fork: %s", strerror(errno)) : 0;

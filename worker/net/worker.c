@@ -70,7 +70,8 @@ static int usage(void)
         "the scheduler by; "
         "0: not at all), --resources NAME=AMOUNT,..., "
         "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
-        "(instead of this machine's token), --trust-users, --separate-users, --health-check FILE, "
+        "(instead of this machine's token), --trust-users, --separate-users, --cgroup DIR, "
+        "--health-check FILE, "
         "--health-interval MILLISECONDS, --health-timeout MILLISECONDS, --ready-fd FD and "
         "--alive FILE; "
         "`gangway up` "
@@ -125,6 +126,7 @@ static const struct option option_table[] = {
     {"health-check", required_argument, NULL, 'h'},
     {"health-interval", required_argument, NULL, 'i'},
     {"health-timeout", required_argument, NULL, 'l'},
+    {"cgroup", required_argument, NULL, 'G'},
     {NULL, 0, NULL, 0},
 };
 
@@ -197,12 +199,14 @@ static bool parse_given(struct daemon *daemon, int option)
         daemon->alive = optarg;
     else if (option == 'h')
         daemon->options.health_check = optarg;
+    else if (option == 'G')
+        (void)setenv("GANGWAY_CGROUP", optarg, 1); /* for the supervisor */
     else if (option == 'T')
         daemon->options.separate_users = true;
     else if (option == 'U')
         daemon->options.trust_users = true;
     return option == 't' || option == 'T' || option == 'U' || option == 'r' || option == 'P' ||
-           option == 'A' || option == 'h';
+           option == 'A' || option == 'h' || option == 'G';
 }
 
 static int parse(struct daemon *daemon, int argc, char **argv)

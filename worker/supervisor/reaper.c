@@ -14,6 +14,7 @@
 #include "graph/wire/channel.h"
 #include "graph/wire/frame.h"
 #include "worker/supervisor/capture.h"
+#include "worker/supervisor/cgroup.h"
 #include "worker/supervisor/oom.h"
 #include "worker/supervisor/spawn.h"
 #include "worker/supervisor/subtree.h"
@@ -74,6 +75,7 @@ struct reaper {
     bool killed; /* this reaper has sent SIGKILL */
     uint64_t oom_kills, oom_read_ns;
     bool closed;
+    struct gw_cgroup cgroup;
     struct gw_msg_spawn epilog; /* program to run when no descendant is left; argv.size 0: none */
     void *epilog_block;         /* memory of epilog; owned */
     int exit_code;              /* exit code for the epilog, in the form that shells use */
@@ -170,7 +172,12 @@ static void reaper_start(struct reaper *reaper, const struct gw_msg_spawn *spawn
         return;
     }
     reaper_oom_base(reaper);
+    if (gw_cgroup_make(&reaper->cgroup, spawn, &error) < 0) {
+        reaper_refuse(reaper, spawn->process, &error);
+        return;
+    }
     const struct gw_spawn_options options = {.message = spawn,
+                                             .cgroup_fd = reaper->cgroup.procs_fd,
                                              .in_fd = spawn->in ? fd : reaper->null_fd,
                                              .out_fd = gw_capture_child_fd(&reaper->out),
                                              .err_fd = gw_capture_child_fd(&reaper->err),
@@ -180,6 +187,7 @@ static void reaper_start(struct reaper *reaper, const struct gw_msg_spawn *spawn
     gw_capture_started(&reaper->out);
     gw_capture_started(&reaper->err);
     if (rc < 0) {
+        gw_cgroup_end(&reaper->cgroup);
         reaper_refuse(reaper, spawn->process, &error);
         return;
     }
@@ -236,6 +244,7 @@ static void reaper_say_spawned(struct reaper *reaper)
 static void reaper_kill(struct reaper *reaper)
 {
     reaper->killed = true;
+    gw_cgroup_kill(&reaper->cgroup);
     reaper->sweep_at_ns = gw_clock_now_ns();
     reaper->sweep_ns = SWEEP_MIN_NS;
     reaper->sweeps = 0;
@@ -324,6 +333,7 @@ static void reaper_on_reaped(struct reaper *reaper)
 {
     gw_capture_close(&reaper->out);
     gw_capture_close(&reaper->err);
+    gw_cgroup_end(&reaper->cgroup);
     gw_sm_move(&reaper_sm, &reaper->state, REAPER_IDLE);
     const struct gw_message message = {
         .type = GW_MESSAGE_reaped,
@@ -346,6 +356,7 @@ static void reaper_begin_epilog(struct reaper *reaper)
                                              .err_fd = reaper->err.fd,
                                              .runner_fd = -1,
                                              .variable = variable,
+                                             .cgroup_fd = reaper->cgroup.procs_fd,
                                              .score = &reaper->score};
     gw_sm_move(&reaper_sm, &reaper->state, REAPER_EPILOG);
     gw_capture_drain(&reaper->out);
@@ -464,7 +475,8 @@ static void reaper_wait(struct reaper *reaper)
 
 void gw_reaper_main(int fd)
 {
-    struct reaper reaper = {.out = GW_CAPTURE_CLOSED, .err = GW_CAPTURE_CLOSED};
+    struct reaper reaper = {
+        .out = GW_CAPTURE_CLOSED, .err = GW_CAPTURE_CLOSED, .cgroup = GW_CGROUP_NONE};
     sigset_t chld;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);

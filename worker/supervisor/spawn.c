@@ -125,6 +125,8 @@ GW_UNSANITIZED static bool child_set_up(const struct child *child)
         _exit(127);  /* the parent died before prctl */
     if (child->cpus) /* continue even if this is not permitted */
         (void)sched_setaffinity(0, sizeof child->cpus->sets, child->cpus->sets);
+    if (child->options->cgroup_fd > 0 && write(child->options->cgroup_fd, "0", 1) != 1)
+        return false;
     return child_descriptors(child->options);
 }
 

@@ -13,6 +13,7 @@ struct gw_spawn_options {
     int runner_fd;                      /* becomes descriptor 3; -1: none; borrowed */
     const char *variable; /* additional "NAME=value" of the environment, or NULL; borrowed */
     const struct gw_oom_score *score; /* borrowed */
+    int cgroup_fd; /* cgroup.procs of its cgroup; 0: stays in that of the caller; borrowed */
 };
 
 /* gw_spawn starts a process in a session of its own. The process has no other descriptors, no

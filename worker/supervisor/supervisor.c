@@ -18,6 +18,7 @@
 #include "graph/wire/channel.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/timeouts.h"
+#include "worker/supervisor/cgroup.h"
 #include "worker/supervisor/reaper.h"
 #include "worker/supervisor/subtree.h"
 
@@ -325,6 +326,7 @@ static void sweep_orphans(struct supervisor *supervisor)
     for (size_t i = 0; supervisor->quiet >= 2 && i < supervisor->orphaned.count; i++) {
         const struct gw_message message = {.type = GW_MESSAGE_reaped,
                                            .reaped = {.process = supervisor->orphaned.items[i]}};
+        gw_cgroup_forget(supervisor->orphaned.items[i]);
         answer(supervisor, &message);
     }
     if (supervisor->quiet >= 2)
@@ -555,6 +557,7 @@ int gw_supervisor_main(int argc, char **argv)
     if (set_up(&supervisor) < 0)
         return EXIT_FAILURE;
     (void)prctl(PR_SET_NAME, "gangway-guard");
+    gw_cgroup_open();
     while (!supervisor.closed)
         turn(&supervisor);
     reap_all(&supervisor);

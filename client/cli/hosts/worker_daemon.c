@@ -16,14 +16,19 @@
 #include "graph/wire/endpoint.h"
 #include "worker/net/worker.h"
 
+#include <errno.h>
+#include <linux/magic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { SLOTS_MAX = 4096 };
 
 struct typed {
-    const char *connect, *dir, *name;
+    const char *connect, *dir, *name, *cgroup;
     struct gw_daemon_options daemon;
     struct gw_health_options health;
     bool background, separate_users;
@@ -84,11 +89,31 @@ static int start(struct typed *typed)
         gw_argv_add(&argv, "--separate-users");
     if (gw_health_options_add(&typed->health, &argv, &error) < 0)
         return gw_options_refuse("worker", &error);
+    gw_argv_add_text(&argv, "--cgroup", typed->cgroup);
     /* the cast is safe: getopt reorders the words and does not change them */
     char **words = (char **)(uintptr_t)argv.words;
     const struct gw_daemonize_options background = {typed->dir, typed->name, typed->daemon.slots};
     return typed->background ? gw_daemonize_run(argv.count, words, &background)
                              : gw_worker_main(argv.count, words);
+}
+
+/* Checks that this user can make cgroups in a folder. */
+static int check_cgroup(const char *folder, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    struct statfs system;
+    if (*folder != '/' || statfs(folder, &system) < 0 || system.f_type != CGROUP2_SUPER_MAGIC)
+        return gw_error_set(error, GW_EINVAL,
+                            "--cgroup %s is not the absolute path of a cgroup of version 2: give "
+                            "one below /sys/fs/cgroup",
+                            folder);
+    (void)snprintf(path, sizeof path, "%.*s/check-%d", PATH_MAX - 32, folder, (int)getpid());
+    if (mkdir(path, 0755) < 0 || rmdir(path) < 0)
+        return gw_error_set(error, GW_EPERM,
+                            "--cgroup %s: cannot make a cgroup there (%s): give one that this user "
+                            "owns, for example that of its own service, with Delegate=yes",
+                            folder, strerror(errno));
+    return 0;
 }
 
 /* Checks the values of options. */
@@ -100,6 +125,12 @@ static int check(struct typed *typed, struct gw_error *error)
         return gw_error_set(error, GW_EINVAL, "--slots %u: must be 1 to %d", typed->daemon.slots,
                             SLOTS_MAX);
     int rc = gw_health_options_check(&typed->health, error);
+    if (rc == 0 && typed->cgroup && typed->separate_users)
+        rc = gw_error_set(error, GW_EINVAL,
+                          "--cgroup is for a worker without --separate-users: give it to "
+                          "gangway-launcher instead");
+    else if (rc == 0 && typed->cgroup)
+        rc = check_cgroup(typed->cgroup, error);
     return rc < 0 ? rc : gw_daemon_options_read(&typed->daemon, error);
 }
 
@@ -140,6 +171,10 @@ static int read_options(struct typed *typed, int argc, char **argv,
          "run the tasks of each user as a Unix user, by\n"
          "gangway-launcher (docs/howto/separate-users.md)"},
         GW_OPTION_TABLE(gw_health_options_table(&typed->health)),
+        {"cgroup", 0, GW_OPTION_TEXT, &typed->cgroup, "DIR",
+         "run each task in a cgroup of its own in this cgroup\n"
+         "of version 2, with limits of memory, CPUs and\n"
+         "processes (docs/howto/separate-users.md)"},
         {"background", 0, GW_OPTION_FLAG, &typed->background, NULL,
          "run in the background: return when the scheduler\n"
          "has registered the worker; the token is the first\n"

@@ -38,6 +38,8 @@ static struct gw_msg_spawn spawn_of_runner(struct gw_node_core *core,
         .err = err,
         .output_bytes_max = pool->like->message.output_bytes_max,
         .runner = 1,
+        .memory_bytes = pool->like->message.memory_bytes,
+        .slots = pool->like->slots,
         .checkpoints = "",
         .cpus = gw_gpu_cpus(core, process, pool->like),
     };
@@ -66,6 +68,8 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
         .checkpoints = gw_environment_checkpoints(core, run),
         .epilog = run->spec->message.epilog,
         .cpus = gw_gpu_cpus(core, process, run->spec),
+        .memory_bytes = run->spec->message.memory_bytes,
+        .slots = run->spec->slots,
         .held = (streams & GW_STREAM_HELD) != 0,
         .in = (streams & GW_STREAM_INPUT) && (!run->gang || run->rank == 0),
     };
