@@ -377,6 +377,13 @@ int gw_token_file_write_own(const struct gw_token *token, char path[PATH_MAX],
     return rc;
 }
 
+/* Root may read the token of the worker's user, but does not act as that user. */
+static bool is_own(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && status.st_uid == geteuid();
+}
+
 int gw_token_file_own(struct gw_token *token, struct gw_error *error)
 {
     const char *text = getenv("GANGWAY_TOKEN"), *named = getenv("GANGWAY_TOKEN_FILE");
@@ -390,7 +397,7 @@ int gw_token_file_own(struct gw_token *token, struct gw_error *error)
     if (rc < 0)
         return rc;
     if (!named || !*named)
-        named = access(path, F_OK) < 0 && access(MACHINE_TOKEN, R_OK) == 0 ? MACHINE_TOKEN : path;
+        named = access(path, F_OK) < 0 && is_own(MACHINE_TOKEN) ? MACHINE_TOKEN : path;
     rc = read_secret(named, &data, &bytes, error);
     if (rc == GW_ENOENT)
         return gw_error_set(error, rc,

@@ -44,7 +44,7 @@ int gw_token_file_default(char path[PATH_MAX], struct gw_error *error);
 
 /* gw_token_file_own reads this machine's own token: from $GANGWAY_TOKEN, else from the file named
  * by $GANGWAY_TOKEN_FILE, else from the file "token" in the folder of gw_token_file_default, else,
- * if this user may read it, from /etc/gangway/token.
+ * if it belongs to this user, from /etc/gangway/token.
  * gw_token_file_write_own writes this last file, with mode 0600. They return GW_ENOENT, GW_EPERM,
  * GW_EINVAL or GW_EIO; the error texts say what to do. */
 int gw_token_file_own(struct gw_token *token, struct gw_error *error);

@@ -279,8 +279,8 @@ class Install(e2e.Case):
             return words.replace("%S", self.dir).replace("/etc/gangway/gangway.conf",
                                                          config).split()
         tokens = ["--tokens", os.path.join(self.dir, "gangway-scheduler", "tokens")]
-        role = {name: self.gangway_json("token", "create", *tokens, "--user", "ada", "--role",
-                                        name)["token"] for name in ("worker", "user")}
+        role = {name: self.gangway("token", "create", "--quiet", *tokens, "--user", "ada", "--role",
+                                   name).stdout.strip() for name in ("worker", "user")}
         scheduler = self.start(*command("scheduler", "127.0.0.1:0"))
         address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
         worker = self.start(*command("worker", address), env={"GANGWAY_TOKEN": role["worker"]})

@@ -29,8 +29,16 @@ static int path_of(const char *given, char path[PATH_MAX], struct gw_error *erro
  */
 static void find_address(char address[GW_ADDRESS_TCP_MAX])
 {
-    if (gw_address_read_note(address, NULL) < 0)
+    if (gw_address_read_note(address, NULL) < 0 && gw_address_read_default(address, NULL) < 0)
         strcpy(address, "HOST:PORT");
+}
+
+static void print_alone(const struct gw_token *token)
+{
+    char text[GW_TOKEN_TEXT_BYTES];
+    gw_token_format(token, text);
+    printf("%s\n", text);
+    explicit_bzero(text, sizeof text);
 }
 
 static void print_lines(const struct gw_token *token)
@@ -73,7 +81,7 @@ static void print_json(const struct gw_token *token)
 static int run_create(int argc, char **argv)
 {
     const char *user = NULL, *role = "user", *tokens = NULL;
-    bool json = false;
+    bool json = false, quiet = false;
     const struct gw_option table[] = {
         {"user", 'u', GW_OPTION_TEXT, &user, "NAME",
          "name of the token's user (default: this user)"},
@@ -82,6 +90,7 @@ static int run_create(int argc, char **argv)
          "worker: a machine that runs jobs; admin: may act\n"
          "on all jobs and end the cluster"},
         TOKENS_OPTION(tokens, "the scheduler's"),
+        {"quiet", 'q', GW_OPTION_FLAG, &quiet, NULL, "print the token alone, for a file"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
@@ -115,6 +124,8 @@ static int run_create(int argc, char **argv)
         return gw_cli_error(&error);
     if (json)
         print_json(&token);
+    else if (quiet)
+        print_alone(&token);
     else
         print_lines(&token);
     explicit_bzero(&token, sizeof token);
