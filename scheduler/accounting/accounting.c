@@ -12,14 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLLECT_NS (GW_NS_PER_S / 2) /* rows of this time are stored together */
-#define AGAIN_NS (10 * GW_NS_PER_S)  /* after a failure */
-#define TRIM_NS (3600 * GW_NS_PER_S) /* between removals of old rows */
+#define COLLECT_NS (50 * GW_NS_PER_MS) /* rows of this time are stored together */
+#define AGAIN_NS (10 * GW_NS_PER_S)    /* after a failure */
+#define TRIM_NS (3600 * GW_NS_PER_S)   /* between removals of old rows */
 enum { BATCH_MAX = 4096 /* rows of a transaction */ };
+
+struct rows {
+    struct gw_accounting_row **items; /* owned, as the rows are */
+    size_t count, capacity;
+};
 
 struct asked {
     uint64_t peer, request;
     struct gw_bin arguments; /* owned */
+    struct rows running;
 };
 
 struct answered {
@@ -30,6 +36,7 @@ struct answered {
 
 struct gw_accounting {
     struct gw_accounting_options options; /* with owned texts */
+    struct rows running;                  /* only for the loop: those of the next query */
     uv_async_t wake;
     uv_thread_t thread;
     /* Only the thread uses these. */
@@ -39,7 +46,7 @@ struct gw_accounting {
 
     uv_mutex_t mutex; /* protects the fields below */
     uv_cond_t changed;
-    GW_ARRAY(struct gw_accounting_row *) rows; /* owned */
+    struct rows rows;
     GW_ARRAY(struct asked) queries;
     GW_ARRAY(struct answered) answers;
     uint64_t lost; /* rows that were dropped since the file could be written */
@@ -71,6 +78,19 @@ static struct gw_accounting_row *row_copy(const struct gw_accounting_row *row)
     copy->name = copy_text(&room, row->name);
     copy->state = copy_text(&room, row->state);
     return copy;
+}
+
+static void free_rows(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        free(rows->items[i]);
+    gw_array_deinit(rows);
+}
+
+static void free_asked(struct asked *asked)
+{
+    free((void *)(uintptr_t)asked->arguments.data);
+    free_rows(&asked->running);
 }
 
 /* -- The thread ----------------------------------------------------------------------------------
@@ -127,19 +147,25 @@ static void store(struct gw_accounting *accounting)
             accounting->rows.count * sizeof *accounting->rows.items);
 }
 
-static int answer_from_file(struct gw_accounting *accounting, struct gw_bin bytes, uint64_t lost,
-                            struct gw_buffer *body, struct gw_error *error)
+static int answer_from_file(struct gw_accounting *accounting, const struct asked *asked,
+                            uint64_t lost, struct gw_buffer *body, struct gw_error *error)
 {
     struct gw_value *arguments = NULL, *answer = NULL;
     int rc = open_file(accounting, error);
     if (rc == 0)
-        rc = gw_codec_decode(bytes.data, bytes.size, NULL, &arguments, error);
+        rc = gw_codec_decode(asked->arguments.data, asked->arguments.size, NULL, &arguments, error);
+    if (rc == 0)
+        rc = gw_accounting_file_show(&accounting->file, accounting->options.cluster,
+                                     (const struct gw_accounting_row *const *)asked->running.items,
+                                     asked->running.count, error);
     if (rc == 0)
         rc = gw_usage_query_answer(&accounting->file, arguments, &answer, error);
     if (rc == 0 && lost)
         rc = gw_dict_set(answer, "lost", gw_i64((int64_t)lost));
     if (rc == 0)
         rc = gw_codec_encode(answer, NULL, body);
+    if (rc == GW_ECORRUPT) /* as in `store` */
+        gw_accounting_file_close(&accounting->file);
     gw_value_unref(answer);
     gw_value_unref(arguments);
     return rc;
@@ -148,17 +174,17 @@ static int answer_from_file(struct gw_accounting *accounting, struct gw_bin byte
 /* Answers the first query. The caller holds the mutex, which is released meanwhile. */
 static void answer(struct gw_accounting *accounting)
 {
-    const struct asked asked = accounting->queries.items[0];
+    struct asked asked = accounting->queries.items[0];
     const uint64_t lost = accounting->lost;
     accounting->queries.count--;
     memmove(accounting->queries.items, accounting->queries.items + 1,
             accounting->queries.count * sizeof asked);
     uv_mutex_unlock(&accounting->mutex);
     struct answered answered = {.peer = asked.peer, .request = asked.request};
-    int rc = answer_from_file(accounting, asked.arguments, lost, &answered.body, &answered.error);
+    int rc = answer_from_file(accounting, &asked, lost, &answered.body, &answered.error);
     if (rc < 0 && !answered.error.code)
         (void)gw_error_set(&answered.error, rc, "%s", gw_error_text(rc));
-    free((void *)(uintptr_t)asked.arguments.data);
+    free_asked(&asked);
     uv_mutex_lock(&accounting->mutex);
     GW_MUST(gw_array_push(&accounting->answers, answered));
     (void)uv_async_send(&accounting->wake);
@@ -242,13 +268,12 @@ static void accounting_on_wake(uv_async_t *async)
 static void accounting_on_close(uv_handle_t *handle)
 {
     struct gw_accounting *accounting = handle->data;
-    for (size_t i = 0; i < accounting->rows.count; i++)
-        free(accounting->rows.items[i]);
     for (size_t i = 0; i < accounting->queries.count; i++)
-        free((void *)(uintptr_t)accounting->queries.items[i].arguments.data);
+        free_asked(&accounting->queries.items[i]);
     for (size_t i = 0; i < accounting->answers.count; i++)
         gw_buffer_deinit(&accounting->answers.items[i].body);
-    gw_array_deinit(&accounting->rows);
+    free_rows(&accounting->rows);
+    free_rows(&accounting->running);
     gw_array_deinit(&accounting->queries);
     gw_array_deinit(&accounting->answers);
     uv_mutex_destroy(&accounting->mutex);
@@ -290,6 +315,10 @@ void gw_accounting_close(struct gw_accounting *accounting)
 
 void gw_accounting_add(struct gw_accounting *accounting, const struct gw_accounting_row *row)
 {
+    if (row->runs) {
+        GW_MUST(gw_array_push(&accounting->running, row_copy(row)));
+        return;
+    }
     uv_mutex_lock(&accounting->mutex);
     if (accounting->rows.count < GW_ACCOUNTING_WAITING_MAX) {
         GW_MUST(gw_array_push(&accounting->rows, row_copy(row)));
@@ -304,7 +333,9 @@ void gw_accounting_add(struct gw_accounting *accounting, const struct gw_account
 void gw_accounting_ask(struct gw_accounting *accounting, uint64_t peer, uint64_t request,
                        struct gw_bin arguments)
 {
-    struct asked asked = {peer, request, {malloc(arguments.size + 1), arguments.size}};
+    struct asked asked = {
+        peer, request, {malloc(arguments.size + 1), arguments.size}, accounting->running};
+    accounting->running = (struct rows){0};
     GW_MUST_PTR(asked.arguments.data);
     memcpy((void *)(uintptr_t)asked.arguments.data, arguments.data, arguments.size);
     uv_mutex_lock(&accounting->mutex);
@@ -317,7 +348,7 @@ void gw_accounting_ask(struct gw_accounting *accounting, uint64_t peer, uint64_t
                            "too many queries about ended jobs wait: ask again later");
         GW_MUST(gw_array_push(&accounting->answers, refused));
         (void)uv_async_send(&accounting->wake);
-        free((void *)(uintptr_t)asked.arguments.data);
+        free_asked(&asked);
     }
     uv_mutex_unlock(&accounting->mutex);
 }

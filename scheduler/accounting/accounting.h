@@ -40,7 +40,8 @@ struct gw_accounting *gw_accounting_open(uv_loop_t *loop,
                                          const struct gw_accounting_options *options);
 void gw_accounting_close(struct gw_accounting *accounting);
 
-/* gw_accounting_add stores a copy of the row. A later row of the same job replaces it. */
+/* gw_accounting_add stores a copy of the row. A later row of the same job replaces it. A row of a
+ * job that runs is not stored: the next query counts it. */
 void gw_accounting_add(struct gw_accounting *accounting, const struct gw_accounting_row *row);
 
 /* gw_accounting_ask answers a query by on_answer, after all rows that were added before are

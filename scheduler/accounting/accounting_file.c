@@ -30,6 +30,14 @@ static const char INSERT[] =
     "INSERT OR REPLACE INTO jobs VALUES(?1,?2,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
     "max(?,coalesce((SELECT peak_bytes FROM jobs WHERE cluster=?1 AND job=?2),0)),?,?,?)";
 
+/* Of jobs that run; and of all jobs, each once. */
+static const char RUNNING[] =
+    "PRAGMA temp_store=MEMORY; CREATE TEMP TABLE running AS SELECT * FROM jobs LIMIT 0;"
+    "CREATE TEMP VIEW used AS SELECT * FROM jobs WHERE (cluster, job) NOT IN (SELECT cluster, job "
+    "FROM running) UNION ALL SELECT * FROM running;";
+static const char INSERT_RUNNING[] =
+    "INSERT INTO running VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+
 int gw_accounting_file_failed(const struct gw_accounting_file *file, struct gw_error *error)
 {
     const int code = sqlite3_extended_errcode(file->sqlite);
@@ -94,6 +102,8 @@ static int prepare(struct gw_accounting_file *file, const char *path, struct gw_
         rc = run(file, sql, error);
     if (rc == 0)
         rc = run(file, "COMMIT", error);
+    if (rc == 0)
+        rc = run(file, RUNNING, error);
     return rc;
 }
 
@@ -158,14 +168,15 @@ static int store_row(struct gw_accounting_file *file, sqlite3_stmt *insert, cons
     return rc;
 }
 
-int gw_accounting_file_store(struct gw_accounting_file *file, const char *cluster,
-                             const struct gw_accounting_row *const *rows, size_t count,
-                             struct gw_error *error)
+/* Runs statements and stores rows, all or nothing. */
+static int store_rows(struct gw_accounting_file *file, const char *begin, const char *sql,
+                      const char *cluster, const struct gw_accounting_row *const *rows,
+                      size_t count, struct gw_error *error)
 {
     sqlite3_stmt *insert;
-    if (sqlite3_prepare_v2(file->sqlite, INSERT, -1, &insert, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(file->sqlite, sql, -1, &insert, NULL) != SQLITE_OK)
         return gw_accounting_file_failed(file, error);
-    int rc = run(file, "BEGIN IMMEDIATE", error);
+    int rc = run(file, begin, error);
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = store_row(file, insert, cluster, rows[i], error);
     (void)sqlite3_finalize(insert);
@@ -174,6 +185,21 @@ int gw_accounting_file_store(struct gw_accounting_file *file, const char *cluste
     if (rc < 0)
         (void)sqlite3_exec(file->sqlite, "ROLLBACK", NULL, NULL, NULL);
     return rc;
+}
+
+int gw_accounting_file_store(struct gw_accounting_file *file, const char *cluster,
+                             const struct gw_accounting_row *const *rows, size_t count,
+                             struct gw_error *error)
+{
+    return store_rows(file, "BEGIN IMMEDIATE", INSERT, cluster, rows, count, error);
+}
+
+int gw_accounting_file_show(struct gw_accounting_file *file, const char *cluster,
+                            const struct gw_accounting_row *const *rows, size_t count,
+                            struct gw_error *error)
+{
+    return store_rows(file, "BEGIN; DELETE FROM running", INSERT_RUNNING, cluster, rows, count,
+                      error);
 }
 
 int gw_accounting_file_trim(struct gw_accounting_file *file, uint64_t before_ns,

@@ -28,6 +28,12 @@ int gw_accounting_file_store(struct gw_accounting_file *file, const char *cluste
                              const struct gw_accounting_row *const *rows, size_t count,
                              struct gw_error *error);
 
+/* gw_accounting_file_show makes these the rows of jobs that run, in place of earlier ones. They are
+ * not stored. The view `used` has them and the stored rows, each job once. Errors as above. */
+int gw_accounting_file_show(struct gw_accounting_file *file, const char *cluster,
+                            const struct gw_accounting_row *const *rows, size_t count,
+                            struct gw_error *error);
+
 /* gw_accounting_file_trim removes the rows of jobs that ended before a time (ns since 1970). */
 int gw_accounting_file_trim(struct gw_accounting_file *file, uint64_t before_ns,
                             struct gw_error *error);

@@ -174,11 +174,11 @@ static int fill_days(struct gw_accounting_file *file, const struct usage_query *
 {
     sqlite3_stmt *insert;
     int64_t first_ns, last_ns;
-    int rc = gw_accounting_file_number(file, "SELECT min(begin_ns) FROM jobs WHERE begin_ns > 0",
+    int rc = gw_accounting_file_number(file, "SELECT min(begin_ns) FROM used WHERE begin_ns > 0",
                                        &first_ns, error);
     rc = rc < 0
              ? rc
-             : gw_accounting_file_number(file, "SELECT max(ended_ns) FROM jobs", &last_ns, error);
+             : gw_accounting_file_number(file, "SELECT max(ended_ns) FROM used", &last_ns, error);
     if (rc < 0)
         return rc;
     first_ns = first_ns > query->since_ns ? first_ns : query->since_ns;
@@ -231,16 +231,16 @@ static void say_sums(struct gw_text *sql, const struct usage_query *query)
     gw_text_say(sql, "SELECT ");
     for (size_t i = 0; i < query->by_count; i++)
         gw_text_say(sql, "%s, ", query->by[i]);
-    gw_text_say(sql,
-                "count(*) AS jobs, sum(state = 'failed') AS failed, nullif(max(peak_bytes), 0) AS "
-                "peak_bytes");
+    gw_text_say(sql, "count(*) AS jobs, sum(state = 'failed') AS failed, sum(state = 'running') AS "
+                     "running, nullif(max(peak_bytes), 0) AS "
+                     "peak_bytes");
     for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
         gw_text_say(sql, ", coalesce(sum(%s * ", used[i]);
         say_part(sql, days ? "max(start_ns, :since)" : ":since",
                  days ? "min(next_ns, :until)" : ":until");
         gw_text_say(sql, "), 0.0) AS %s", used[i]);
     }
-    gw_text_say(sql, " FROM jobs");
+    gw_text_say(sql, " FROM used");
     if (days) /* the days of a job begin at most 25 hours before it */
         gw_text_say(sql, " JOIN days ON start_ns > begin_ns - 90000000000000 AND start_ns < "
                          "max(ended_ns, begin_ns + 1) AND next_ns > begin_ns");

@@ -14,7 +14,8 @@ enum {
 
 /* gw_usage_query_answer answers a query, the dict `arguments`:
  *
- * - jobs: true: the jobs themselves, the last end first. false: sums of the jobs;
+ * - jobs: true: the jobs themselves that have ended, the last end first. false: sums of all jobs,
+ *   also of those that run (gw_accounting_file_show);
  *
  * - by: list of "user", "account", "queue" and "day": what the sums are for; none: one sum of all;
  *

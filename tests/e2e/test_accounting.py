@@ -72,17 +72,27 @@ class Accounting(e2e.Case):
         self.up("--slots", "3")
         for job in task, gang:
             self.wait_said("after the restart of the scheduler: .*taken over", "events", job)
+        now, = self.sums()
+        self.assertEqual((now["jobs"], now["running"]), (2, 2))
+        self.assertEqual(self.ended(), [])
         with open(go, "w", encoding="utf-8"):
             pass
         self.gangway("wait", task, rc=3)
         self.gangway("cancel", gang)
         self.gangway("wait", gang, rc=None)
         rows = {str(row["id"]): row for row in self.ended()}
+        running_least = 0
         for job, ranks in (task, 1), (gang, 2):
             row = rows[job]
             self.assertLess(row["started_ns"], killed_ns)
-            self.assertGreater(row["slot_seconds"] + 0.01,
-                               ranks * (killed_ns - row["started_ns"]) / 1e9)
+            least = ranks * (killed_ns - row["started_ns"]) / 1e9
+            self.assertGreater(row["slot_seconds"] + 0.01, least)
+            running_least += least
+        self.assertGreater(now["slot_seconds"] + 0.02, running_least)
+        after, = self.sums()
+        self.assertEqual((after["jobs"], after["running"]), (2, 0))
+        self.assertAlmostEqual(after["slot_seconds"],
+                               sum(row["slot_seconds"] for row in rows.values()), 6)
         lines.close()
 
     def test_cpu_time_is_that_of_all_ranks_and_their_children(self):

@@ -12,10 +12,15 @@
 enum { BY_MAX = 4, COLUMNS_MAX = 16, DAYS = 30 };
 
 static const struct gw_column sums[] = {
-    {"jobs", "JOBS", GW_CELL_NUMBER},           {"failed", "FAILED", GW_CELL_NUMBER},
-    {"gpu_ns", "GPU-TIME", GW_CELL_DURATION},   {"slot_ns", "SLOT-TIME", GW_CELL_DURATION},
-    {"cpu_ns", "CPU-TIME", GW_CELL_DURATION},   {"memory", "GIB-HOURS", GW_CELL_MINOR_NUMBER},
-    {"peak_bytes", "PEAK", GW_CELL_MINOR_SIZE}, {0},
+    {"jobs", "JOBS", GW_CELL_NUMBER},
+    {"failed", "FAILED", GW_CELL_NUMBER},
+    {"running", "RUNNING", GW_CELL_MINOR_NUMBER},
+    {"gpu_ns", "GPU-TIME", GW_CELL_DURATION},
+    {"slot_ns", "SLOT-TIME", GW_CELL_DURATION},
+    {"cpu_ns", "CPU-TIME", GW_CELL_DURATION},
+    {"memory", "GIB-HOURS", GW_CELL_MINOR_NUMBER},
+    {"peak_bytes", "PEAK", GW_CELL_MINOR_SIZE},
+    {0},
 };
 
 static const struct gw_column jobs[] = {
@@ -38,8 +43,8 @@ static const struct gw_column jobs[] = {
 };
 
 static const char *const sums_csv[] = {
-    "jobs",       "failed",      "gpu_seconds", "slot_seconds", "memory_gib_seconds",
-    "peak_bytes", "cpu_seconds", NULL};
+    "jobs",        "failed",  "gpu_seconds", "slot_seconds", "memory_gib_seconds", "peak_bytes",
+    "cpu_seconds", "running", NULL};
 static const char *const jobs_csv[] = {"id",
                                        "parent",
                                        "name",
@@ -299,7 +304,7 @@ static int show(struct gw_client *client, const struct gw_usage_scope *scope, st
     else if (rc == 0 && csv)
         print_csv(by->keys, sums_csv, rows);
     else if (rc == 0)
-        rc = print_table(by->columns, rows, "no jobs have ended in this time", error);
+        rc = print_table(by->columns, rows, "no jobs ran in this time", error);
     gw_value_unref(rows);
     gw_value_unref(arguments);
     return rc;
@@ -330,8 +335,9 @@ int gw_cli_usage(int argc, char **argv)
     const struct gw_options options = {
         .command = "usage",
         .arguments = "",
-        .summary = "Show what jobs that have ended have used: GPUs, slots and memory, multiplied\n"
-                   "by the time for which tasks held them.",
+        .summary = "Show what jobs have used: GPUs, slots and memory, multiplied by the time for\n"
+                   "which tasks held them, and CPU time. Jobs that run count as far as they\n"
+                   "have come; CPU time is known at the end of a task.",
         .details =
             "You see your own jobs, and an admin sees those of all users. Of a job that ran\n"
             "partly outside of the given time, this part is left out. `gangway jobs\n"

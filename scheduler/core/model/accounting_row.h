@@ -1,14 +1,16 @@
-/* What the accounting stores of a job that has ended. Plain data for the store
- * (scheduler/accounting), which is not a part of the core. */
+/* What the accounting stores of a job that has ended, or is told of one that runs. Plain data for
+ * the store (scheduler/accounting), which is not a part of the core. */
 #ifndef GW_SCHEDULER_CORE_ACCOUNTING_ROW_H
 #define GW_SCHEDULER_CORE_ACCOUNTING_ROW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gw_accounting_row {
     uint64_t job, parent; /* parent 0: no task submitted it */
     const char *user, *account, *queue, *name;
-    const char *state; /* "done", "failed" or "cancelled" */
+    const char *state; /* "done", "failed", "cancelled" or "running" */
+    bool runs;         /* not stored: only for the query that follows; ended_ns is now */
     uint64_t tasks, done, failed, cancelled;
     uint64_t ranks;    /* of the largest gang; 0: no gang */
     uint64_t attempts; /* of its only task; 0: it has several tasks */

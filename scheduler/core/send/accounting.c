@@ -30,11 +30,17 @@ static void add_specs(const struct gw_job *job, struct gw_accounting_row *row)
     }
 }
 
-void gw_sched_accounting_ended(struct gw_sched *sched, const struct gw_job *job)
+static bool has_row(const struct gw_job *job)
 {
-    if (!sched->options.accounting || job->calls_of || gw_sched_job_is_value(job))
-        return;
+    return !job->calls_of && !gw_sched_job_is_value(job);
+}
+
+/* Adds an effect with the row of a job. */
+static void add_row(struct gw_sched *sched, const struct gw_job *job,
+                    const struct gw_job_usage *usage)
+{
     char user[GW_USER_NAME_MAX];
+    const bool ended = job->state == GW_JOB_ENDED;
     const struct gw_account *account = job->payer ? job->payer->account : NULL;
     const struct gw_submit_queue *queue = job->submit_queue;
     struct gw_accounting_row *row = gw_arena_alloc(&sched->step.effects->arena, sizeof *row);
@@ -47,19 +53,20 @@ void gw_sched_accounting_ended(struct gw_sched *sched, const struct gw_job *job)
             account && account->config ? gw_sched_send_text(sched, account->config->name) : "",
         .queue = queue ? gw_sched_send_text(sched, queue->config->name) : "",
         .name = gw_sched_send_text(sched, job->name ? job->name : ""),
-        .state = state_of(job),
+        .state = ended ? state_of(job) : "running",
+        .runs = !ended,
         .tasks = gw_sched_rows_in_all(job),
         .done = job->done,
         .failed = job->failed,
         .cancelled = job->cancelled_tasks,
         .submitted_ns = job->submitted_wall_ns,
-        .started_ns = job->usage.started_wall_ns,
-        .ended_ns = job->ended_wall_ns,
-        .slot_ns = job->usage.slot_ns,
-        .gpu_ns = job->usage.gpu_ns,
-        .memory_mib_ms = job->usage.memory_mib_ms,
-        .cpu_ns = job->usage.cpu_ns,
-        .peak_bytes = job->usage.peak_bytes,
+        .started_ns = usage->started_wall_ns,
+        .ended_ns = ended ? job->ended_wall_ns : sched->wall_ns,
+        .slot_ns = usage->slot_ns,
+        .gpu_ns = usage->gpu_ns,
+        .memory_mib_ms = usage->memory_mib_ms,
+        .cpu_ns = usage->cpu_ns,
+        .peak_bytes = usage->peak_bytes,
     };
     if (job->tasks.count == 1 && gw_sched_row_live(job, 0))
         row->attempts = job->tasks.charges[0].tries;
@@ -71,6 +78,38 @@ void gw_sched_accounting_ended(struct gw_sched *sched, const struct gw_job *job)
     struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_ACCOUNT);
     effect->number = job->id;
     effect->bytes = (struct gw_bin){row, sizeof *row};
+}
+
+void gw_sched_accounting_ended(struct gw_sched *sched, const struct gw_job *job)
+{
+    if (sched->options.accounting && has_row(job))
+        add_row(sched, job, &job->usage);
+}
+
+/* Adds the rows of the jobs that have begun and not ended, with what their attempts have used so
+ * far; of a user, or of all. */
+static void add_running(struct gw_sched *sched, const struct gw_remote *remote)
+{
+    struct gw_map used = {0}; /* job id -> index of its usage */
+    GW_ARRAY(struct gw_job_usage) usages = {0};
+    uint64_t at;
+    for (size_t i = 0; i < sched->attempts.count; i++) {
+        const struct gw_attempt *attempt = &sched->attempts.items[i];
+        if (attempt->state == GW_ATTEMPT_FREE || !has_row(attempt->job))
+            continue;
+        if (!gw_map_get(&used, attempt->job->id, &at)) {
+            at = usages.count;
+            GW_MUST(gw_array_push(&usages, attempt->job->usage));
+            GW_MUST(gw_map_put(&used, attempt->job->id, at));
+        }
+        gw_job_usage_add(sched, attempt, &usages.items[at]);
+    }
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        if (job->state == GW_JOB_RUNNING && job->usage.started_wall_ns && has_row(job) &&
+            (remote->admin || remote->uid == job->uid))
+            add_row(sched, job, gw_map_get(&used, job->id, &at) ? &usages.items[at] : &job->usage);
+    gw_map_deinit(&used);
+    gw_array_deinit(&usages);
 }
 
 void gw_sched_accounting_begin(struct gw_sched *sched)
@@ -123,6 +162,8 @@ bool gw_sched_accounting_ask(struct gw_sched *sched, struct gw_remote *remote,
     if (rc < 0) {
         gw_sched_send_reply(sched, remote, query->request, &error);
     } else {
+        if (strcmp(query->what, "usage") == 0)
+            add_running(sched, remote);
         struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_ASK_ACCOUNTING);
         effect->peer = remote->peer;
         effect->number = query->request;

@@ -15,7 +15,8 @@ void gw_sched_accounting_ended(struct gw_sched *sched, const struct gw_job *job)
 void gw_sched_accounting_begin(struct gw_sched *sched);
 
 /* gw_sched_accounting_ask handles the queries "usage" and "ended_jobs". Returns false if the query
- * is another one. The driver replies later. A user who is no admin gets only own rows. */
+ * is another one. The driver replies later. A user who is no admin gets only own rows. Before the
+ * effect of a query "usage" are effects with what the jobs that run have used so far. */
 bool gw_sched_accounting_ask(struct gw_sched *sched, struct gw_remote *remote,
                              const struct gw_msg_query *query);
 

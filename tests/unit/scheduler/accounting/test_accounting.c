@@ -7,12 +7,14 @@
 
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -253,6 +255,75 @@ static void invalid_queries_are_refused(void **state)
     gw_value_unref(query);
 }
 
+static void show(struct fixture *f, struct gw_accounting_row row, size_t count)
+{
+    const struct gw_accounting_row *rows[] = {&row};
+    struct gw_error error;
+    row.state = "running";
+    assert_int_equal(gw_accounting_file_show(&f->file, "c", rows, count, &error), 0);
+}
+
+static void expect_sums(struct fixture *f, int64_t jobs, int64_t running, double gpu_seconds)
+{
+    struct gw_value *answer = ask(f, NULL, 0, 0, false, NULL);
+    assert_int_equal(number_at(answer, 0, "jobs"), jobs);
+    assert_int_equal(number_at(answer, 0, "running"), running);
+    assert_true(real_at(answer, 0, "gpu_seconds") == gpu_seconds);
+    gw_value_unref(answer);
+}
+
+/* Job 1 has ended, and runs again later: it counts once. */
+static void jobs_that_run_count_and_are_not_stored(void **state)
+{
+    struct fixture *f = *state;
+    store(f, "c", row_of(1, "ann", NOON, NOON + HOUR));
+    show(f, row_of(2, "ann", NOON, NOON + 2 * HOUR), 1);
+    expect_sums(f, 2, 1, 6 * 3600);
+    show(f, row_of(1, "ann", NOON, NOON + 3 * HOUR), 1);
+    expect_sums(f, 1, 1, 6 * 3600);
+    struct gw_value *answer = ask(f, "day", 0, 0, false, NULL);
+    assert_true(real_at(answer, 0, "gpu_seconds") == 6 * 3600);
+    gw_value_unref(answer);
+    answer = ask(f, NULL, 0, 0, true, NULL);
+    assert_int_equal(gw_value_count(gw_value_find(answer, "rows")), 1);
+    assert_string_equal(text_at(answer, 0, "state"), "done");
+    gw_value_unref(answer);
+    show(f, row_of(2, "ann", NOON, NOON), 0);
+    expect_sums(f, 1, 0, 2 * 3600);
+}
+
+/* One user more than fits on a page. */
+static void sums_come_in_pages(void **state)
+{
+    enum { USERS = GW_USAGE_QUERY_SUMS_MAX + 1 };
+    struct fixture *f = *state;
+    static char names[USERS][16];
+    static struct gw_accounting_row all[USERS];
+    static const struct gw_accounting_row *rows[USERS];
+    struct gw_error error;
+    for (uint64_t i = 0; i < USERS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "user%llu", (unsigned long long)i);
+        all[i] = row_of(i + 1, names[i], NOON, NOON + USERS - i);
+        rows[i] = &all[i];
+    }
+    assert_int_equal(gw_accounting_file_store(&f->file, "c", rows, USERS, &error), 0);
+    struct gw_value *answer = ask(f, "user", 0, 0, false, NULL), *query = gw_dict();
+    int64_t next;
+    assert_int_equal(gw_value_count(gw_value_find(answer, "rows")), GW_USAGE_QUERY_SUMS_MAX);
+    assert_int_equal(gw_value_get_i64(gw_value_find(answer, "next"), &next, NULL), 0);
+    gw_value_unref(answer);
+    struct gw_value *by = gw_list();
+    assert_int_equal(gw_list_push(by, gw_str("user")), 0);
+    assert_int_equal(gw_dict_set(query, "by", by), 0);
+    assert_int_equal(gw_dict_set(query, "cursor", gw_i64(next)), 0);
+    assert_int_equal(gw_usage_query_answer(&f->file, query, &answer, &error), 0);
+    assert_int_equal(gw_value_count(gw_value_find(answer, "rows")), 1);
+    assert_string_equal(text_at(answer, 0, "user"), names[USERS - 1]);
+    assert_null(gw_value_find(answer, "next"));
+    gw_value_unref(answer);
+    gw_value_unref(query);
+}
+
 /* Gangway wrote files of version 1 before it knew the CPU time of jobs. */
 static void files_of_version_1_are_upgraded(void **state)
 {
@@ -260,7 +331,8 @@ static void files_of_version_1_are_upgraded(void **state)
     struct gw_error error;
     store(f, "c", row_of(1, "ann", NOON, NOON + HOUR));
     assert_int_equal(sqlite3_exec(f->file.sqlite,
-                                  "ALTER TABLE jobs DROP COLUMN cpu_seconds; PRAGMA user_version=1",
+                                  "DROP VIEW used; ALTER TABLE jobs DROP COLUMN cpu_seconds; "
+                                  "PRAGMA user_version=1",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
     for (int times = 0; times < 2; times++) {
@@ -372,6 +444,44 @@ static void rows_wait_until_the_file_can_be_written(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Files may not grow, as on a full disk. What is stored can be read. */
+static void rows_wait_until_the_disk_has_room(void **state)
+{
+    enum { ROWS = 3000 };
+    struct fixture *f = *state;
+    struct heard heard = {0};
+    struct rlimit before;
+    uv_loop_t loop;
+    store(f, "c", row_of(ROWS + 1, "ann", NOON, NOON + HOUR));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct gw_accounting *accounting = gw_accounting_open(
+        &loop, &(struct gw_accounting_options){
+                   .path = f->path, .cluster = "c", .on_answer = on_answer, .arg = &heard});
+    hear(&loop, accounting, &heard);
+    limit_files(65536);
+    struct gw_accounting_row row = row_of(1, "ann", NOON, NOON + HOUR);
+    for (; row.job <= ROWS; row.job++)
+        gw_accounting_add(accounting, &row);
+    hear(&loop, accounting, &heard);
+    assert_int_equal(heard.code, 0);
+    assert_in_range(heard.jobs, 1, ROWS);
+    limit_files(before.rlim_cur);
+    gw_accounting_close(accounting);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    expect_sums(f, ROWS + 1, 0, (ROWS + 1) * 2.0 * 3600);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -384,9 +494,12 @@ int main(void)
         TEST(jobs_come_in_pages_the_last_end_first),
         TEST(old_jobs_are_removed),
         TEST(invalid_queries_are_refused),
+        TEST(jobs_that_run_count_and_are_not_stored),
+        TEST(sums_come_in_pages),
         TEST(files_of_version_1_are_upgraded),
         TEST(files_of_others_are_refused),
         TEST(rows_wait_until_the_file_can_be_written),
+        TEST(rows_wait_until_the_disk_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
