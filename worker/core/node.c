@@ -10,7 +10,6 @@
 #include "worker/core/gangs/gang.h"
 #include "worker/core/gangs/hang.h"
 #include "worker/core/link/assignment.h"
-#include "worker/core/link/cpu_time.h"
 #include "worker/core/link/health.h"
 #include "worker/core/link/metric_reports.h"
 #include "worker/core/link/orphaned.h"
@@ -365,8 +364,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     case GW_MESSAGE_failures:
         return gw_report_on_failures(core, process, &message->failures);
     case GW_MESSAGE_used:
-        gw_cpu_time_seen(process, message->used.cpu_ns);
-        return 0;
+        return gw_process_used(process, message->used.cpu_ns);
     case GW_MESSAGE_skipped: /* protocol 6 only: the failed input was already reported */
         return 0;
     case GW_MESSAGE_actor_ready:
@@ -386,8 +384,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     case GW_MESSAGE_rank_paused:
         if (!run || !run->gang || run->attempt != message->rank_paused.attempt)
             return GW_EPROTO;
-        run->bound =
-            true; /* the return value means "paused", which only this term of the scheduler knows */
+        run->bound = true; /* the result means "paused", which only this term knows */
         if (core->registered)
             gw_core_send(core, core->scheduler, GW_MESSAGE_rank_paused)->message.rank_paused =
                 message->rank_paused;

@@ -4,12 +4,6 @@
 
 #include "worker/core/model/core.h"
 
-void gw_cpu_time_seen(struct gw_process *process, uint64_t cpu_ns)
-{
-    if (cpu_ns > process->cpu_ns)
-        process->cpu_ns = cpu_ns;
-}
-
 static uint64_t take(struct gw_process *process)
 {
     const uint64_t cpu_ns = process->cpu_ns - process->cpu_given_ns;

@@ -5,9 +5,6 @@
 
 #include "worker/core/model/state.h"
 
-/* gw_cpu_time_seen records the CPU time of a process since its start, as it or its reaper said. */
-void gw_cpu_time_seen(struct gw_process *process, uint64_t cpu_ns);
-
 /* gw_cpu_time_divide divides what a process used since the last end among these attempts, the first
  * of its queue, in proportion to their run times, and tells the scheduler. gw_cpu_time_give gives
  * all of it to one attempt. Both come before the report of the end. */

@@ -6,7 +6,6 @@
 #include "worker/core/link/process_outcome.h"
 
 #include "worker/core/gangs/actor.h"
-#include "worker/core/link/cpu_time.h"
 #include "worker/core/link/report.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
@@ -233,7 +232,7 @@ void gw_process_outcome_on_reaped(struct gw_node_core *core, const struct gw_msg
     if (process->state !=
         GW_PROCESS_EXITED) /* the supervisor sends `exited` first; this line is a safeguard */
         gw_process_outcome_on_exited(core, &(struct gw_msg_exited){.process = message->process});
-    gw_cpu_time_seen(process, message->cpu_ns);
+    (void)gw_process_used(process, message->cpu_ns);
     reaped(core, process);
 }
 

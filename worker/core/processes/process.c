@@ -32,6 +32,13 @@ void gw_process_count_starting(struct gw_process *process, bool starts)
         process->pool->starting--;
 }
 
+int gw_process_used(struct gw_process *process, uint64_t cpu_ns)
+{
+    if (cpu_ns > process->cpu_ns)
+        process->cpu_ns = cpu_ns;
+    return 0;
+}
+
 void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run)
 {
     gw_attempt_pull(run);

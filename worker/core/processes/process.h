@@ -4,6 +4,10 @@
 
 #include "worker/core/model/state.h"
 
+/* gw_process_used records the CPU time of a process since its start, as it or its reaper said.
+ * Returns 0. */
+int gw_process_used(struct gw_process *process, uint64_t cpu_ns);
+
 void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run);
 void gw_process_unbind(struct gw_node_core *core, struct gw_process *process,
                        struct gw_attempt *run);
