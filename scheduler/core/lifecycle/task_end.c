@@ -133,6 +133,20 @@ static bool killed_from_outside(const struct gw_spec *spec, const struct gw_end 
            (end->signal == KILL_SIGNAL || end->signal == TERM_SIGNAL);
 }
 
+/* Delay before such a task runs again that was killed for the second time. */
+#define KILLED_BACKOFF_NS GW_NS_PER_S
+#define KILLED_BACKOFF_NS_MAX (60 * GW_NS_PER_S)
+
+/* Returns the delay before such a task runs again, because the kernel may kill it each time that it
+ * starts. The delay doubles with each further kill or lost worker, up to the maximum. */
+static uint64_t killed_delay_ns(const struct gw_charges *charges)
+{
+    uint64_t delay_ns = charges->losses > 1 ? KILLED_BACKOFF_NS : 0;
+    for (uint32_t i = 2; i < charges->losses && delay_ns < KILLED_BACKOFF_NS_MAX; i++)
+        delay_ns *= 2;
+    return delay_ns < KILLED_BACKOFF_NS_MAX ? delay_ns : KILLED_BACKOFF_NS_MAX;
+}
+
 static bool charge_loss(const struct gw_sched *sched, const struct gw_spec *spec,
                         struct gw_charges *charges)
 {
@@ -300,6 +314,8 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
         bool refused = task_end->end->outcome == GW_OUTCOME_FULL;
         if (charges.retries + charges.crashes > before.retries + before.crashes)
             delay_ns = gw_sched_delay_ns(spec, &charges);
+        else if (charges.losses != before.losses && killed_from_outside(spec, task_end->end))
+            delay_ns = killed_delay_ns(&charges);
         else if (refused ||
                  (task_end->end->outcome == GW_OUTCOME_KILLED && !task_end->end->executing))
             delay_ns = gw_sched_memory_back_off_ns(sched, job, row, refused);

@@ -133,7 +133,17 @@ static void end_by(struct world *w, int32_t signal)
                                         .signal = signal});
 }
 
-static void kills_of_a_task_without_a_slot_count_as_lost_workers(void **state)
+/* Lets seconds go by in which the worker sends heartbeats. */
+static void pass_alive(struct world *w, uint64_t seconds)
+{
+    for (uint64_t i = 0; i < seconds; i++) {
+        pass(w, GW_NS_PER_S);
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+    }
+}
+
+static void kills_of_a_task_without_a_slot_count_as_lost_workers_and_delay_it(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -141,8 +151,18 @@ static void kills_of_a_task_without_a_slot_count_as_lost_workers(void **state)
     submit_task(w, 1,
                 (struct gw_msg_spec){
                     .kind = GW_SPEC_COMMAND, .slots = GW_NONE, .worker_losses_max = GW_UNLIMITED});
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 10; i++) {
         end_by(w, i % 2 ? SIGKILL : SIGTERM);
+        /* The delays are 0, 1, 2, 4, ... 32, and then 60 seconds. */
+        const uint64_t delay_s = i == 0 ? 0 : i < 7 ? UINT64_C(1) << (i - 1) : 60;
+        if (delay_s) {
+            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+            pass_alive(w, delay_s - 1);
+            pass(w, GW_NS_PER_S - MS); /* each event of the test takes a nanosecond */
+            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+            pass(w, MS);
+        }
+    }
     assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
     end_by(w, SIGSEGV); /* an error of the task itself */
     must(w, CLIENT, GW_MESSAGE_failed);
@@ -157,7 +177,7 @@ int main(void)
         cmocka_unit_test(task_without_a_slot_is_no_gang_and_has_no_gpu),
         cmocka_unit_test(task_that_runs_alone_does_not_wait_for_a_task_without_a_slot),
         cmocka_unit_test(losses_of_a_task_without_a_limit_never_fail_it),
-        cmocka_unit_test(kills_of_a_task_without_a_slot_count_as_lost_workers),
+        cmocka_unit_test(kills_of_a_task_without_a_slot_count_as_lost_workers_and_delay_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
