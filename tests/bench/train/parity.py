@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Compares optimizers, schedules and the loss scaler (<gangway/optimizer.h>, schedule.h, plateau.h,
-scaler.h) with those of PyTorch on the CPU, on the same random gradients.
+scaler.h) with those of PyTorch on the CPU, on the same random gradients; and the LSTM of the pet
+names and the residual net of the digits (examples/nn) with those of torch.nn, in double.
 
-    tests/bench/train/parity.py [--library build/release/lib/libgangway.so]
+    tests/bench/train/parity.py [--build build/release]
 
 Prints for each optimizer the largest error of a parameter after 50 steps, relative to the largest
-parameter, and at last a line `parity ...`. PyTorch has no LARS and LAMB: these are written here
-with its tensors, after Apex (LARC.py, fused_lamb.py). Ends with 1 if an optimizer differs by more
-than 1e-6 in float or 1e-9 in double, or if a schedule or the scaler differs by a bit. Needs
-PyTorch 2.3 or later: without one that can be imported, a virtual environment in the cache folder
-gets it from PyPI."""
+parameter, and at last a line `parity ...`. The models train for 50 steps of SGD with momentum from
+the same parameters (double_steps.c); compared are parameters, running statistics and losses.
+PyTorch has no LARS and LAMB: these are written here with its tensors, after Apex (LARC.py,
+fused_lamb.py). Ends with 1 if an optimizer differs by more than 1e-6 in float or 1e-9 in double, if
+a model differs by more than 1e-9, or if a schedule or the scaler differs by a bit. Needs PyTorch
+2.3 or later: without one that can be imported, a virtual environment in the cache folder gets it
+from PyPI."""
 import argparse
+import array
 import ctypes as c
 import math
 import os
@@ -270,24 +274,106 @@ def count_scaler_steps(torch, library):
     return t + 1
 
 
+def lstm_of_torch(torch):
+    """Layers, a list of their parameters in our order (whether as the transpose), and forward."""
+    hidden, nn = 24, torch.nn
+    lstm, dense = nn.LSTM(29, hidden, 4, batch_first=True), nn.Linear(hidden, 30)
+    order = []
+    for k in range(4):
+        torch.nn.init.zeros_(getattr(lstm, f"bias_hh_l{k}")).requires_grad_(False)
+        order += [(getattr(lstm, f"{name}_l{k}"), name != "bias_ih")
+                  for name in ("weight_ih", "weight_hh", "bias_ih")]
+
+    def forward(symbols):
+        one_hot = nn.functional.one_hot(symbols.view(-1, 10).long(), 29).to(torch.float64)
+        return dense(lstm(one_hot)[0][:, -1])
+    return [lstm, dense], order + [(dense.weight, True), (dense.bias, False)], forward
+
+
+def residual_of_torch(torch):
+    """The same of the residual net of examples/06_digits/model.c."""
+    nn, layers = torch.nn, []
+
+    def normalised(inputs, outputs, kernel, stride):
+        layers.append(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2))
+        layers.append(nn.BatchNorm2d(outputs))
+        return nn.Sequential(*layers[-2:])
+
+    def block(inputs, outputs, stride):
+        first, second = normalised(inputs, outputs, 3, stride), normalised(outputs, outputs, 3, 1)
+        shortcut = normalised(inputs, outputs, 1, stride) if stride > 1 else nn.Identity()
+        return lambda x: torch.relu(shortcut(x) + second(torch.relu(first(x))))
+    stem = normalised(1, 8, 3, 1)
+    blocks = [block(8, 16, 2), block(16, 16, 1), block(16, 32, 2)]
+    layers.append(nn.Linear(32, 10))
+
+    def forward(images):
+        x = torch.relu(stem(images.view(-1, 1, 28, 28)))
+        for each in blocks:
+            x = each(x)
+        return layers[-1](x.mean((2, 3)))
+    return layers, [(p, False) for layer in layers for p in layer.parameters()], forward
+
+
+def model_error(torch, build, name, make):
+    """The largest difference of parameters, statistics and losses after STEPS steps, each relative
+    to the largest of its kind."""
+    raw = subprocess.run([os.path.join(build, "bin", "double_steps"), name], check=True,
+                         stdout=subprocess.PIPE).stdout
+    arrays, at = [], 0
+    while at < len(raw):
+        count = int.from_bytes(raw[at:at + 8], sys.byteorder)
+        arrays.append(torch.tensor(array.array("d", raw[at + 8:at + 8 + 8 * count]),
+                                   dtype=torch.float64))
+        at += 8 + 8 * count
+    inputs, labels, before, after, statistics, losses = arrays
+    layers, order, forward = make(torch)
+    for layer in layers:
+        layer.double().train()
+    at = 0
+    for p, transposed in order:
+        part = before[at:at + p.numel()].clone()
+        p.data = part.view(p.shape[::-1]).t().contiguous() if transposed else part.view(p.shape)
+        at += p.numel()
+    assert at == len(before), f"{name}: {at} parameters in PyTorch, {len(before)} here"
+    sgd = torch.optim.SGD([p for p, _ in order], lr=.05, momentum=.9)
+    theirs = []
+    for _ in range(STEPS):
+        sgd.zero_grad()
+        loss = torch.nn.functional.cross_entropy(forward(inputs), labels.long())
+        loss.backward()
+        sgd.step()
+        theirs.append(loss.detach())
+    flat = torch.cat([(p.t() if transposed else p).reshape(-1) for p, transposed in order]).detach()
+    running = [getattr(layer, key) for layer in layers if isinstance(layer, torch.nn.BatchNorm2d)
+               for key in ("running_mean", "running_var")]
+    pairs = [(after, flat), (losses, torch.stack(theirs))]
+    if running:
+        pairs.append((statistics, torch.cat(running)))
+    return max(float((a - b).abs().max() / b.abs().max()) for a, b in pairs)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", default=os.path.join(ROOT, "build/release/lib/libgangway.so"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     options = parser.parse_args()
     torch = import_torch()
-    library, worst = Library(options.library), {}
+    library, worst = Library(os.path.join(options.build, "lib", "libgangway.so")), {}
     print(f"{'optimizer':14}{'float':>12}{'double':>12}")
     for name, fields, make in cases(torch):
         errors = {dtype: optimizer_error(torch, library, fields, make, dtype)
                   for dtype in (torch.float32, torch.float64)}
         print(f"{name:14}" + "".join(f"{error:12.1e}" for error in errors.values()))
         worst = {dtype: max(error, worst.get(dtype, 0)) for dtype, error in errors.items()}
+    models = {name: model_error(torch, options.build, name, make) for name, make in (
+        ("lstm", lstm_of_torch), ("residual", residual_of_torch))}
     print(f"parity PyTorch {torch.__version__}: optimizers {worst[torch.float32]:.1e} in float, "
-          f"{worst[torch.float64]:.1e} in double; {count_schedules(torch, library)} schedules, "
+          f"{worst[torch.float64]:.1e} in double; LSTM {models['lstm']:.1e}, residual net "
+          f"{models['residual']:.1e}; {count_schedules(torch, library)} schedules, "
           f"{count_plateaus(torch, library)} plateaus and {count_scaler_steps(torch, library)} "
           "steps of the scaler exact")
-    return worst[torch.float32] > 1e-6 or worst[torch.float64] > 1e-9
+    return worst[torch.float32] > 1e-6 or max(worst[torch.float64], *models.values()) > 1e-9
 
 
 if __name__ == "__main__":
