@@ -152,18 +152,41 @@ class ParameterServer(e2e.Case):
         self.assertLessEqual(max(counts), 1)
         self.assertGreater(dropped, 0)
 
-    def test_trainers_go_on_when_a_worker_is_killed(self):
-        self.up("--slots", "2", "--workers", "3")
-        program = self.start(SERVER, "--trainers", "5", "--updates", "300", "--batch", "8")
-        program.wait_output("^ +100 updates")
+    def kill_a_worker_without_the_server(self):
         server = self.gangway_json("tasks", str(self.gangway_json("actor", "list")[0]["job"]))[0]
         other = next(worker["name"] for worker in self.gangway_json("worker", "list")
                      if worker["name"] != server["where"])
         pid, = [pid for pid in e2e.pids_marked(self.mark)
                 if re.search(f"gangway worker --dir.*--name {other}( |$)", e2e.command_of(pid))]
         os.kill(pid, signal.SIGKILL)
+
+    def test_trainers_go_on_when_a_worker_is_killed(self):
+        self.up("--slots", "2", "--workers", "3")
+        program = self.start(SERVER, "--trainers", "5", "--updates", "300", "--batch", "8",
+                             "--staleness", "4")
+        program.wait_output("^ +100 updates")
+        self.kill_a_worker_without_the_server()
         self.assertEqual(program.wait(100), 0, program.text)
-        self.assertEqual(sum(self.staleness(program.text)[0].values()), 300)
+        counts, _ = self.staleness(program.text)
+        self.assertEqual(sum(counts.values()), 300)
+        self.assertLessEqual(max(counts), 4)
+
+    @e2e.unittest.skipUnless(os.environ.get("GANGWAY_FULL"), "`./check --full` runs it")
+    def test_rate_holds_without_one_of_four_workers(self):
+        """At least 0.9 x 3/4 of the updates a second, the restart of what was lost included."""
+        self.up("--slots", "2", "--workers", "4")
+        program = self.start(SERVER, "--trainers", "7", "--updates", "1200", "--staleness", "14")
+        program.wait_output("^ +600 updates")
+        self.kill_a_worker_without_the_server()
+        self.assertEqual(program.wait(250), 0, program.text)
+        seconds = {int(updates): int(updates) / float(rate) for updates, rate in re.findall(
+            r"^ +(\d+) updates, ([\d.]+) a second", program.text, re.M)}
+        before, after = 500 / (seconds[600] - seconds[100]), 600 / (seconds[1200] - seconds[600])
+        counts, _ = self.staleness(program.text)
+        print(f"parity parameter server: {before:.1f} updates a second, {after:.1f} without 1 of 4 "
+              f"workers, staleness at most {max(counts)} of 14, load {os.getloadavg()[0]:.1f}")
+        self.assertGreaterEqual(after, .9 * .75 * before)
+        self.assertLessEqual(max(counts), 14)
 
     def test_wrong_options_are_refused(self):
         for options in (["--trainers", "0"], ["--lr", "-1"], ["--staleness", "x"], ["more"]):
