@@ -44,6 +44,7 @@ static const char usage[] =
     "  --column NAME        of a CSV (Animal's Name, Pet Name or Name)\n"
     "  --allow-http         the URL may be http, unencrypted\n"
     "  --gpu                train on GPUs, one for each rank\n"
+    "  --precision NAME     with --gpu: f32, or bf16 or f16 for products on tensor cores (f32)\n"
     "  --batch N            samples of each rank; the global batch is N x ranks\n"
     "  --epochs N           passes over the data\n"
     "  --steps N            end after so many steps, whatever the epochs\n"
@@ -133,6 +134,9 @@ static int read_option(int option, struct arguments *arguments, struct given *gi
     case 'G':
         train->gpu = true;
         return 0;
+    case 'p':
+        train->precision = optarg;
+        return 0;
     case 'R':
         train->resume = true;
         return 0;
@@ -183,6 +187,7 @@ static int read_arguments(int argc, char **argv, struct arguments *arguments, st
         {"help", no_argument, NULL, 'h'},
         {"allow-http", no_argument, NULL, 'H'},
         {"gpu", no_argument, NULL, 'G'},
+        {"precision", required_argument, NULL, 'p'},
         {NULL, 0, NULL, 0},
     };
     *arguments = (struct arguments){.train.seed = 1, .temperature = 0.8};

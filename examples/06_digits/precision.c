@@ -14,13 +14,14 @@ int digits_precision_init(struct digits_precision *self, const char *name, const
                           struct nn_device *device, struct gw_error *error)
 {
     const size_t count = nn_net_parameters(net);
+    enum nn_precision precision;
     *self = (struct digits_precision){.device = device, .net = net, .dtype = GW_DTYPE_F32};
-    if (strcmp(name, "f32") == 0)
-        return 0;
-    self->dtype = strcmp(name, "bf16") == 0 ? GW_DTYPE_BF16 : GW_DTYPE_F16;
-    if (self->dtype == GW_DTYPE_F16 && strcmp(name, "f16") != 0)
-        return gw_error_set(error, GW_EINVAL, "there is no precision \"%s\": f32, bf16 or f16",
-                            name);
+    const int rc = nn_precision_read(name, &precision, error);
+    if (rc < 0 || precision == NN_F32)
+        return rc;
+    self->dtype = precision == NN_BF16 ? GW_DTYPE_BF16 : GW_DTYPE_F16;
+    if (device)
+        device->precision = precision;
     self->parameters = room_new(self, count * sizeof *self->parameters);
     self->gradients[0] = room_new(self, count * sizeof *self->gradients[0]);
     if (!self->parameters || !self->gradients[0])
@@ -39,11 +40,6 @@ void digits_precision_deinit(struct digits_precision *self)
     }
     free(self->parameters);
     free(self->gradients[0]);
-}
-
-enum nn_precision digits_precision_of_products(const struct digits_precision *self)
-{
-    return self->dtype == GW_DTYPE_BF16 ? NN_BF16 : self->dtype == GW_DTYPE_F16 ? NN_F16 : NN_F32;
 }
 
 static void narrow(const struct digits_precision *self, nn_real *from, uint16_t *to, size_t count)

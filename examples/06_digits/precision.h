@@ -20,14 +20,12 @@ struct digits_precision {
     nn_real *gradients[DIGITS_TENSORS_MAX]; /* in float; parts of one block */
 };
 
-/* digits_precision_init makes room for "f32", "bf16" or "f16". GW_EINVAL: another name; GW_ENOMEM.
+/* digits_precision_init makes room for "f32", "bf16" or "f16". A device then computes its
+ * products from 16 bits. GW_EINVAL: another name; GW_ENOMEM.
  * digits_precision_deinit frees it. net and device are borrowed. */
 int digits_precision_init(struct digits_precision *self, const char *name, const struct nn_net *net,
                           struct nn_device *device, struct gw_error *error);
 void digits_precision_deinit(struct digits_precision *self);
-
-/* digits_precision_of_products returns what a device computes products from. */
-enum nn_precision digits_precision_of_products(const struct digits_precision *self);
 
 /* digits_precision_narrow rounds parameters to 16 bits, and digits_precision_widen converts them
  * back. */

@@ -188,8 +188,6 @@ static int make_net(struct run *run)
     if (rc == 0)
         rc = digits_precision_init(&run->precision, run->options.precision, run->net, run->device,
                                    error);
-    if (rc == 0 && run->device)
-        run->device->precision = digits_precision_of_products(&run->precision);
     if (rc == 0 && run->precision.dtype == GW_DTYPE_F16)
         rc = gw_scaler_new(GW_SCALER_OPTIONS(.interval = 200), &run->scaler, error);
     return rc;

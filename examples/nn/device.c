@@ -88,6 +88,17 @@ int nn_device_open(struct gw_comm *comm, struct nn_device **device, struct gw_er
     return rc;
 }
 
+int nn_precision_read(const char *name, enum nn_precision *precision, struct gw_error *error)
+{
+    static const char *const names[] = {[NN_F32] = "f32", [NN_BF16] = "bf16", [NN_F16] = "f16"};
+    for (int i = NN_F32; i <= NN_F16; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *precision = (enum nn_precision)i;
+            return 0;
+        }
+    return gw_error_set(error, GW_EINVAL, "there is no precision \"%s\": f32, bf16 or f16", name);
+}
+
 void nn_device_close(struct nn_device *device)
 {
     if (device)

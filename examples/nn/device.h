@@ -25,6 +25,9 @@ enum nn_precision {
     NN_F16,
 };
 
+/* nn_precision_read reads "f32", "bf16" or "f16". GW_EINVAL: another name. */
+int nn_precision_read(const char *name, enum nn_precision *precision, struct gw_error *error);
+
 /* C = A B + beta C, in row-major matrices: C is m x n, A is m x k (k x m if a_turned), B is k x n
  * (n x k if b_turned). The next numbers are those in a row of each matrix. With `count` above 1
  * there are so many products, whose matrices begin step_a, step_b, step_c numbers after one

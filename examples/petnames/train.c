@@ -7,6 +7,7 @@
 #include <gangway/ddp.h>
 #include <gangway/optimizer.h>
 #include <gangway/sampler.h>
+#include <gangway/scaler.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,9 +25,12 @@ struct pet_train {
     pet_real *used_parameters;        /* the same array, or that on the device */
     pet_real *gradients[PET_TENSORS]; /* in ddp's buckets */
     struct nn_device *device;         /* NULL: the CPU */
+    enum nn_precision precision;      /* of its products */
     struct pet_device_model *on_device;
     struct gw_ddp *ddp;
     struct gw_optimizer *optimizer;
+    struct gw_scaler *scaler;            /* NULL: the loss is not scaled */
+    struct gw_scaler_state scaler_state; /* in the checkpoint that was made last, or read */
     struct gw_sampler *sampler;
     struct pet_batch *batch;
     struct pet_workspace *workspace;
@@ -205,9 +209,14 @@ static int parameters_copy(const struct pet_train *train, bool to_device, struct
 static int open_device(struct pet_train *train, struct gw_error *error)
 {
     int rc = nn_device_open(train->comm, &train->device, error);
-    if (rc == 0)
+    if (rc == 0 && train->precision == NN_F16)
+        rc =
+            gw_scaler_new(GW_SCALER_OPTIONS(.scale = 1024, .interval = 200), &train->scaler, error);
+    if (rc == 0) {
+        train->device->precision = train->precision;
         rc = pet_device_model_new(&train->model, train->room, train->device, &train->on_device,
                                   error);
+    }
     if (rc < 0)
         return rc;
     train->used_parameters = nn_device_alloc(train->device, train->model.parameter_count *
@@ -230,7 +239,13 @@ int pet_train_new(const struct pet_train_options *options, struct gw_comm *comm,
     made->progress.held_out_loss = NAN;
     made->progress.loss = NAN;
     made->began = now_s();
-    rc = make_local(made, error);
+    rc =
+        nn_precision_read(options->precision ? options->precision : "f32", &made->precision, error);
+    if (rc == 0 && made->precision != NN_F32 && !options->gpu)
+        rc = gw_error_set(error, GW_EINVAL, "precision %s is for GPUs: take f32, or train on GPUs",
+                          options->precision);
+    if (rc == 0)
+        rc = make_local(made, error);
     if (rc == 0 && options->gpu)
         rc = open_device(made, error);
     if (rc == 0)
@@ -250,6 +265,7 @@ void pet_train_free(struct pet_train *train)
     if (!train)
         return;
     gw_optimizer_free(train->optimizer);
+    gw_scaler_free(train->scaler);
     gw_ddp_close(train->ddp);
     gw_sampler_free(train->sampler);
     pet_device_model_free(train->on_device);
@@ -287,6 +303,8 @@ static void choose_samples(struct pet_train *train)
         train->chosen[i] = train->options.samples[gw_sampler_index(train->sampler, (int64_t)i)];
     pet_batch_build(train->batch, train->chosen, count);
     train->batch->share = (double)ranks / (double)batch; /* the mean over ranks follows */
+    if (train->scaler)
+        train->batch->share *= gw_scaler_scale(train->scaler);
 }
 
 static void train_on_gradient(void *user, int tensor)
@@ -367,13 +385,16 @@ int pet_train_step(struct pet_train *train, struct gw_error *error)
     int rc = backward(train, progress->step + 1 != train->options.fault_step, error);
     if (rc == 0)
         rc = forward_end(train, &loss, error);
+    if (train->scaler)
+        loss /= gw_scaler_scale(train->scaler);
     if (rc == 0)
         rc = mean_over_ranks(train, &loss, error);
     if (rc < 0)
         return rc;
     progress->lr = schedule(train, progress->step);
     gw_optimizer_set_lr(train->optimizer, progress->lr);
-    rc = gw_optimizer_step(train->optimizer, error);
+    rc = train->scaler ? gw_scaler_step(train->scaler, train->optimizer, NULL, NULL, error)
+                       : gw_optimizer_step(train->optimizer, error);
     if (rc < 0)
         return rc;
     train->stepping += now_s() - began;
@@ -461,7 +482,7 @@ const pet_real *pet_train_parameters(const struct pet_train *train)
 
 /* --- checkpoints --- */
 
-int pet_train_store(const struct pet_train *train, struct gw_checkpoint *checkpoint,
+int pet_train_store(struct pet_train *train, struct gw_checkpoint *checkpoint,
                     struct gw_error *error)
 {
     size_t state_bytes;
@@ -489,6 +510,11 @@ int pet_train_store(const struct pet_train *train, struct gw_checkpoint *checkpo
                                      train->model.parameter_count * sizeof *train->parameters);
     if (rc == 0)
         rc = gw_checkpoint_set_bytes(checkpoint, "petnames.optimizer", state, state_bytes);
+    if (rc == 0 && train->scaler) {
+        train->scaler_state = gw_scaler_state(train->scaler);
+        rc = gw_checkpoint_set_bytes(checkpoint, "petnames.scaler", &train->scaler_state,
+                                     sizeof train->scaler_state);
+    }
     if (rc < 0)
         return gw_error_set(error, rc, "a checkpoint of step %lld: %s",
                             (long long)train->progress.step, gw_error_text(rc));
@@ -543,6 +569,10 @@ int pet_train_restore(struct pet_train *train, const struct gw_checkpoint *check
         rc = parameters_copy(train, true, error);
     if (rc < 0)
         return rc;
+    /* A run of another precision saved none: the scale begins anew. */
+    if (train->scaler && gw_checkpoint_copy(checkpoint, "petnames.scaler", &train->scaler_state,
+                                            sizeof train->scaler_state, NULL) == 0)
+        gw_scaler_set_state(train->scaler, &train->scaler_state);
     train->options.seed = (uint64_t)seed;
     train->progress.step = step;
     rc = go_to(train, epoch, samples == (int64_t)train->options.sample_count ? used : 0, error);

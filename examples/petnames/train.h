@@ -46,6 +46,7 @@ struct pet_train_options {
     int64_t steps;           /* 0: as many as epochs have; else ends after these */
     uint64_t seed;           /* of parameters and order */
     bool gpu;                /* train on the GPU that this process sees; comm reaches GPUs */
+    const char *precision;   /* of products: NULL or "f32"; with gpu also "bf16" and "f16" */
     const uint64_t *samples; /* [sample_count] to train on, the same on all ranks; borrowed */
     size_t sample_count;
     const uint64_t *held_out; /* [held_out_count], the same on all ranks; borrowed */
@@ -96,7 +97,7 @@ const pet_real *pet_train_parameters(const struct pet_train *train);
 /* pet_train_store adds the run's state to an empty checkpoint, which borrows it until it is
  * written: for gw_task_checkpoint_save at this step. Its sections are the model, the optimizer, how
  * many samples of which epoch have been used, and the seed of their order. GW_ENOMEM. */
-int pet_train_store(const struct pet_train *train, struct gw_checkpoint *checkpoint,
+int pet_train_store(struct pet_train *train, struct gw_checkpoint *checkpoint,
                     struct gw_error *error);
 
 /* pet_train_restore goes on from a checkpoint of a run of the same model, on every rank; copied.

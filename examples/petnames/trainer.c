@@ -60,6 +60,7 @@ struct gw_value *pet_trainer_argument(const struct pet_trainer_options *options)
         {"data", gw_str(options->data ? options->data : "")},
         {"column", gw_str(options->column ? options->column : "")},
         {"checkpoint", gw_str(options->checkpoint ? options->checkpoint : "")},
+        {"precision", gw_str(options->precision ? options->precision : "f32")},
         {"http_allowed", gw_bool(options->http_allowed)},
         {"resume", gw_bool(options->resume)},
         {"gpu", gw_bool(options->gpu)},
@@ -83,6 +84,7 @@ static int read_options(const struct gw_value *dict, struct pet_trainer_options 
     } texts[] = {{"size", &options->size},
                  {"data", &options->data},
                  {"column", &options->column},
+                 {"precision", &options->precision},
                  {"checkpoint", &options->checkpoint}};
     const struct {
         const char *key;
@@ -238,6 +240,7 @@ static int run(struct trainer *trainer)
         .steps = options->steps,
         .seed = (uint64_t)options->seed,
         .gpu = options->gpu,
+        .precision = options->precision,
         .samples = trainer->samples,
         .sample_count = trainer->sample_count,
         .held_out = trainer->held_out,

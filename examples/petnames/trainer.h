@@ -18,6 +18,7 @@ struct pet_trainer_options {
                                job's folder */
     bool resume;            /* go on from that file where it is there */
     bool gpu;               /* train on GPUs: the gang has one for each rank */
+    const char *precision;  /* of products on GPUs: "f32" (also NULL), "bf16" or "f16" */
     int64_t batch;          /* samples of a step, of all ranks together */
     int64_t epochs;
     int64_t steps; /* ends after so many, whatever the epochs; 0: no limit */
