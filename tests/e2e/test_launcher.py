@@ -103,6 +103,10 @@ class Launcher(e2e.Case):
             ours.close()  # the worker ends
             self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S))
 
+    def test_folder_for_sockets_of_tasks_belongs_to_the_worker(self):
+        status = os.stat("/run/gangway/tasks")
+        self.assertEqual((status.st_uid, status.st_mode & 0o777), (OURS, 0o711))
+
     def test_group_lists_its_members(self):
         unix_users.allow("@team\n")
         code, text, ours, _ = self.ask(packet("alice"))
@@ -203,6 +207,9 @@ class Launcher(e2e.Case):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("must be started as root", done.stderr)
         self.assertIn("no arguments", self.run_program(LAUNCHER, "--help", rc=2).stderr)
+        for path in (self.dir, "relative", "/nowhere"):
+            self.assertIn("not the absolute path of a cgroup of version 2",
+                          self.run_program(LAUNCHER, "--cgroup", path, rc=1).stderr)
         folder = os.path.join(self.dir, "copy")
         os.mkdir(folder)
         for name in ("gangway", "gangway-launcher"):
