@@ -470,16 +470,6 @@ static void on_tick(struct gw_node_core *core, const struct gw_event *event)
     gw_gpu_tick(core);
 }
 
-static void on_usage(struct gw_node_core *core, const struct gw_event *event)
-{
-    gw_memory_limits_on_measured(core, event);
-    for (uint32_t i = 0; i < event->use_count; i++) {
-        const struct gw_process *process = gw_process_find(core, event->uses[i].process);
-        if (process && event->uses[i].mpi)
-            gw_gang_on_mpi(core, process, event->uses[i].mpi);
-    }
-}
-
 static void pump(struct gw_node_core *core)
 {
     if (!gw_pump_begin(core))
@@ -539,7 +529,8 @@ static int on_event(struct gw_node_core *core, const struct gw_event *event)
         gw_task_report_on_reported(core, event);
         break;
     case GW_EVENT_USAGE:
-        on_usage(core, event);
+        gw_memory_limits_on_measured(core, event);
+        gw_gang_on_usage(core, event);
         break;
     case GW_EVENT_GPUS:
         gw_gpu_on_samples(core, event);

@@ -210,7 +210,7 @@ bool gw_gang_bars_mpi(const struct gw_process *process)
 }
 
 /* The end is final, since a further attempt would load the same program. */
-void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text)
+static void end_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text)
 {
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
     if (!gw_gang_bars_mpi(process) || process->state != GW_PROCESS_BUSY || process->reaping ||
@@ -220,6 +220,15 @@ void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process,
     end.text = gw_core_strdup(text);
     gw_process_end_attempt(core, process->queue.first, end,
                            process->queue.first->spec->message.fail_grace_ns);
+}
+
+void gw_gang_on_usage(struct gw_node_core *core, const struct gw_event *event)
+{
+    for (uint32_t i = 0; i < event->use_count; i++) {
+        const struct gw_process *process = gw_process_find(core, event->uses[i].process);
+        if (process && event->uses[i].mpi)
+            end_mpi(core, process, event->uses[i].mpi);
+    }
 }
 
 /* Sends a runner (`process`) its rank of a gang. If `process` is NULL, the rank runs a command:

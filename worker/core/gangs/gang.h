@@ -24,10 +24,10 @@ void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *
 void gw_gang_prepare_bound(struct gw_node_core *core);
 void gw_gang_stand(struct gw_node_core *core, struct gw_attempt *run);
 /* gw_gang_bars_mpi returns true if a process is one of several ranks of a command. In such a
- * process, MPI would not find the other ranks. gw_gang_on_mpi ends a rank whose process has turned
- * out to be an MPI program. */
+ * process, MPI would not find the other ranks. gw_gang_on_usage ends ranks whose processes have
+ * turned out to be MPI programs. */
 bool gw_gang_bars_mpi(const struct gw_process *process);
-void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text);
+void gw_gang_on_usage(struct gw_node_core *core, const struct gw_event *event);
 void gw_gang_leave(struct gw_node_core *core, struct gw_attempt *run);
 void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang);
 void gw_gang_tidy(struct gw_node_core *core, struct gw_gang *gang);
