@@ -639,7 +639,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
             gw_sched_settle(sched);
         while (gw_sched_adopt_settle(sched));
         gw_sched_placement(sched);
-    } while (gw_sched_ranges_feed(sched) || gw_sched_preemption_settle(sched));
+    } while (gw_sched_ranges_feed(sched) || (sched->accounts && gw_sched_preemption_settle(sched)));
     gw_sched_actors_place(sched);
     gw_sched_work_stealing(sched);
     gw_sched_workers_leave_settle(sched);

@@ -31,6 +31,13 @@
 
 #include <string.h>
 
+/* Most clusters have no policy, and a task is placed in some instructions. */
+static inline void review_policy(struct gw_sched *sched)
+{
+    if (sched->accounts)
+        gw_sched_policy_review(sched);
+}
+
 /* -- Choice of the worker ------------------------------------------------------------------ */
 
 static void weigh_input(struct gw_sched *sched, uint32_t at, void *arg)
@@ -439,7 +446,7 @@ static const struct gw_queue *first_of(const struct gw_queue *a, const struct gw
  * gang are already kept. */
 static struct turn next_turn(struct gw_sched *sched)
 {
-    gw_sched_policy_review(sched);
+    review_policy(sched);
     struct turn turn = {0};
     const struct gw_queue *best_top = NULL, *blocked_top = NULL, *blocked_task = NULL;
     for (size_t i = 0; i < sched->shapes.count; i++) {
@@ -506,7 +513,7 @@ static void place_turn(struct gw_sched *sched, const struct turn *turn)
             block(sched, queue, turn);
         if (!placed || !alone)
             break;
-        gw_sched_policy_review(sched);
+        review_policy(sched);
     }
 }
 
@@ -526,7 +533,7 @@ static void place_held(struct gw_sched *sched)
 
 void gw_sched_placement(struct gw_sched *sched)
 {
-    gw_sched_policy_review(sched);
+    review_policy(sched);
     gw_sched_reservation_review(sched);
     if (sched->workers_ready == 0 || sched->shutting_down)
         return;

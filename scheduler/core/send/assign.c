@@ -91,7 +91,9 @@ static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t numbe
     *message = spec->message;
     char user[GW_USER_NAME_MAX];
     message->uid = job->uid;
-    message->user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user));
+    message->user = ""; /* only workers that serve all users may have separate ones */
+    if (worker->all_users)
+        message->user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user));
 }
 
 void gw_sched_assign_neighbour(struct gw_sched *sched, struct gw_worker *worker,

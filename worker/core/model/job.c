@@ -213,10 +213,13 @@ static struct gw_program *want_program(struct gw_node_core *core, struct gw_bin 
 struct gw_node_spec *gw_job_on_spec(struct gw_node_core *core, const struct gw_msg_spec *received)
 {
     enum { SPECS_MAX = 1 << 24 };
-    struct gw_msg_spec spec = *received;
-    const struct gw_msg_spec *message = &spec;
-    if (!core->options.separate_users)
+    struct gw_msg_spec spec;
+    const struct gw_msg_spec *message = received;
+    if (!core->options.separate_users && !(received->user && !*received->user)) {
+        spec = *received;
         spec.user = "";
+        message = &spec;
+    }
     if (message->number >= SPECS_MAX)
         return NULL; /* an assign message that names this spec will be refused */
     struct gw_node_job *job = gw_core_job(core, message->key, true);
