@@ -58,8 +58,8 @@ static void print_trial(struct gw_sweep_live *live, const struct gw_sweep_trial 
     gw_sweep_view_params(trial->trial->params, true, params, sizeof params);
     gw_sweep_view_value(trial->trial->value, true, value);
     (void)snprintf(text, sizeof text, "%7" PRIu32 "  %-8s %6" PRIu64 "  %-11s %s",
-                   trial->trial->number, gw_sweep_view_states[trial->trial->state],
-                   trial->trial->step, value, params);
+                   trial->trial->number, gw_sweep_view_state(trial), trial->trial->step, value,
+                   params);
     print_line(live, text);
 }
 
@@ -110,7 +110,7 @@ static void print_ends(struct gw_sweep_live *live, const struct gw_sweep *sweep)
         if (live->earlier)
             continue;
         gw_sweep_view_params(trial->trial->params, false, params, sizeof params);
-        fprintf(stderr, "trial %" PRIu32 " %s", i, gw_sweep_view_states[trial->trial->state]);
+        fprintf(stderr, "trial %" PRIu32 " %s", i, gw_sweep_view_state(trial));
         if (!isnan(trial->trial->value))
             fprintf(stderr, " %s=%s", live->definition->metric,
                     gw_text_real(trial->trial->value, value));

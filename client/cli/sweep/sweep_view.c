@@ -21,11 +21,18 @@ const char *const gw_sweep_view_states[] = {[GW_TRIAL_RUNNING] = "running",
                                             [GW_TRIAL_PRUNED] = "pruned",
                                             [GW_TRIAL_FAILED] = "failed"};
 
+const char *gw_sweep_view_state(const struct gw_sweep_trial *trial)
+{
+    return gw_sweep_view_waits(trial) ? "waiting" : gw_sweep_view_states[trial->trial->state];
+}
+
 struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep)
 {
     struct gw_sweep_counts counts = {0};
-    for (uint32_t i = 0; i < gw_sweep_count(sweep); i++)
+    for (uint32_t i = 0; i < gw_sweep_count(sweep); i++) {
         counts.of[gw_sweep_trial(sweep, i)->trial->state]++;
+        counts.waiting += gw_sweep_view_waits(gw_sweep_trial(sweep, i));
+    }
     counts.ended =
         counts.of[GW_TRIAL_DONE] + counts.of[GW_TRIAL_PRUNED] + counts.of[GW_TRIAL_FAILED];
     if (!counts.of[GW_TRIAL_RUNNING]) /* nobody continues the paused ones: the sweep is over */
@@ -73,10 +80,15 @@ void gw_sweep_view_line(const struct gw_sweep_definition *d, const struct gw_swe
                          counts.ended, d->search.trials);
     else
         used += snprintf(text + used, bytes - (size_t)used, "%" PRIu32 " trials", counts.ended);
-    for (int state = GW_TRIAL_RUNNING; state <= GW_TRIAL_FAILED; state++)
-        if (counts.of[state] && state != GW_TRIAL_DONE)
-            used += snprintf(text + used, bytes - (size_t)used, ", %" PRIu32 " %s",
-                             counts.of[state], gw_sweep_view_states[state]);
+    for (int state = GW_TRIAL_RUNNING; state <= GW_TRIAL_FAILED; state++) {
+        const uint32_t of = counts.of[state] - (state == GW_TRIAL_RUNNING ? counts.waiting : 0);
+        if (of && state != GW_TRIAL_DONE)
+            used += snprintf(text + used, bytes - (size_t)used, ", %" PRIu32 " %s", of,
+                             gw_sweep_view_states[state]);
+    }
+    if (counts.waiting)
+        used +=
+            snprintf(text + used, bytes - (size_t)used, ", %" PRIu32 " waiting", counts.waiting);
     if (gw_sweep_best(sweep, &best, NULL) == 0)
         (void)snprintf(text + used, bytes - (size_t)used, ", best %s %s", d->metric,
                        gw_text_real(best->trial->value, value));
@@ -99,7 +111,7 @@ static struct gw_value *describe(const struct gw_sweep_trial *trial, bool table,
     char params[GW_SWEEP_LINE_MAX];
     const uint64_t end_ns = trial->ended_ns ? trial->ended_ns : gw_clock_wall_ns();
     int rc = gw_dict_set(row, "number", gw_i64(trial->trial->number));
-    rc |= gw_dict_set(row, "state", gw_str(gw_sweep_view_states[trial->trial->state]));
+    rc |= gw_dict_set(row, "state", gw_str(gw_sweep_view_state(trial)));
     if (table) {
         char value[GW_TEXT_REAL_ROOM];
         gw_sweep_view_params(trial->trial->params, cut, params, sizeof params);
@@ -284,7 +296,7 @@ void gw_sweep_view_csv(FILE *out, const struct gw_sweep_definition *d, const str
     fputc('\n', out);
     for (uint32_t i = 0; i < gw_sweep_count(sweep); i++) {
         const struct gw_sweep_trial *trial = gw_sweep_trial(sweep, i);
-        fprintf(out, "%" PRIu32 ",%s,", i, gw_sweep_view_states[trial->trial->state]);
+        fprintf(out, "%" PRIu32 ",%s,", i, gw_sweep_view_state(trial));
         if (!isnan(trial->trial->value))
             fputs(gw_text_real(trial->trial->value, value), out);
         fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, trial->trial->step,

@@ -9,8 +9,17 @@
 
 extern const char *const gw_sweep_view_states[]; /* names of enum gw_trial_state */
 
+/* gw_sweep_view_waits returns true if the search has named a trial and it has no job yet.
+ * gw_sweep_view_state returns the state of a trial for people; of such a trial "waiting". */
+static inline bool gw_sweep_view_waits(const struct gw_sweep_trial *trial)
+{
+    return trial->trial->state == GW_TRIAL_RUNNING && !trial->job;
+}
+const char *gw_sweep_view_state(const struct gw_sweep_trial *trial);
+
 struct gw_sweep_counts {
     uint32_t of[GW_TRIAL_FAILED + 1], ended; /* trials in each state; trials that have ended */
+    uint32_t waiting;                        /* those in state running that wait */
 };
 struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep);
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client/cli/sweep/sweep_view.h"
 #include "client/cli/sweep/trial_folder.h"
 #include "client/cli/sweep/trial_template.h"
 #include "client/sweep/controller/sweep_state.h"
@@ -418,6 +419,19 @@ static void an_unknown_parameter_in_a_word_is_refused(void **state)
     assert_non_null(strstr(error.text, "lrr"));
 }
 
+static void a_trial_without_a_job_waits(void **state)
+{
+    (void)state;
+    struct gw_trial search = {.state = GW_TRIAL_RUNNING};
+    struct gw_sweep_trial trial = {.trial = &search};
+    assert_true(gw_sweep_view_waits(&trial));
+    trial.job = 7;
+    assert_false(gw_sweep_view_waits(&trial));
+    trial.job = 0;
+    search.state = GW_TRIAL_PAUSED;
+    assert_false(gw_sweep_view_waits(&trial));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +451,7 @@ int main(void)
         cmocka_unit_test(the_folder_of_a_copy_has_the_files_of_its_source),
         cmocka_unit_test(words_get_the_parameters_of_their_trial),
         cmocka_unit_test(an_unknown_parameter_in_a_word_is_refused),
+        cmocka_unit_test(a_trial_without_a_job_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
