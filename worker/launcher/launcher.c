@@ -230,7 +230,7 @@ static int find_program(struct gw_error *error)
 int main(int argc, char **argv)
 {
     struct gw_error error;
-    int listener;
+    int listener = -1;
     if (argc == 3 && strcmp(argv[1], "--cgroup") == 0) {
         cgroups = argv[2];
     } else if (argc != 1) {
