@@ -316,7 +316,7 @@ class Usage(e2e.Case):
                 self.assertEqual(set(there) | {"--help"}, options, name)
         self.assertNotIn("gangway supervisor", page)
         own = {"GANGWAY_RUNNER_FD", "GANGWAY_LOG_DIR", "GANGWAY_BINARY_DIR", "GANGWAY_SEPARATE",
-               "GANGWAY_MPI"}  # set between processes
+               "GANGWAY_MPI", "GANGWAY_CGROUP"}  # set between processes
         top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
         for part in ("client", "gpu", "graph", "scheduler", "worker"):
             for folder, _, names in os.walk(os.path.join(top, part)):
