@@ -67,6 +67,7 @@ class FakeMlflow:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            timeout = 10
 
             def log_message(self, *_):
                 pass
@@ -77,7 +78,7 @@ class FakeMlflow:
             do_GET = do_POST = do_PUT = handle_one
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.server.daemon_threads = True
+        self.server.daemon_threads = False  # stop waits for the requests that have arrived
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
