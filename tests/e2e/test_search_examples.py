@@ -48,9 +48,14 @@ class PythonSweep(e2e.Case):
                              [("3", ""), ("", "4")])
 
     def test_population_continues_bad_trials_as_copies_of_good_ones(self):
+        """The first copy fails, as if the trial that is copied had removed a file meanwhile."""
+        tried = os.path.join(self.dir, "tried")
+        self.write("cp", f"#!/bin/sh\nmkdir {tried} 2>/dev/null && exit 1\nexec /bin/cp \"$@\"\n")
+        self.env["PATH"] = self.dir + ":" + self.env["PATH"]
         self.up("--slots", "4")
         trials = self.sweep("q", "--trials", "6", "--population", "every=2", "--trial-dirs",
                             "population", trial=["--epochs", "10"])["trials"]
+        self.assertTrue(os.path.isdir(tried))
         self.assertEqual([trial["step"] for trial in trials], [10] * 6)
         self.assertGreater(len(self.gangway_json("jobs", "--all")), 6)
 

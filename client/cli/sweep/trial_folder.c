@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+enum { COPIES_MAX = 5 };
+
 extern char **environ;
 
 int gw_trial_folder_path(const char *cwd, const char *dir, uint32_t number,
@@ -50,11 +52,15 @@ static int copy(const char *from, const char *to, struct gw_error *error)
         return 0; /* the other trial has saved nothing yet */
     (void)snprintf(made, sizeof made, "%.*s.copy", PATH_MAX - 8, to);
     (void)snprintf(all, sizeof all, "%s/.", from);
-    int rc = run((const char *const[]){"rm", "-rf", "--", made, NULL}, error);
-    if (rc == 0)
-        rc = gw_cli_make_output(made, error);
-    if (rc == 0)
-        rc = run((const char *const[]){"cp", "-a", "--", all, made, NULL}, error);
+    int rc = -1;
+    /* The other trial may still run. A file that it removes or renames meanwhile makes cp fail. */
+    for (int i = 0; rc < 0 && i < COPIES_MAX; i++) {
+        rc = run((const char *const[]){"rm", "-rf", "--", made, NULL}, error);
+        if (rc == 0)
+            rc = gw_cli_make_output(made, error);
+        if (rc == 0)
+            rc = run((const char *const[]){"cp", "-a", "--", all, made, NULL}, error);
+    }
     if (rc == 0)
         rc = run((const char *const[]){"rm", "-rf", "--", to, NULL}, error);
     if (rc == 0 && rename(made, to) < 0)
