@@ -146,9 +146,9 @@ class ParameterServer(e2e.Case):
 
     def test_gradients_that_are_too_stale_are_dropped(self):
         counts, dropped = self.staleness(self.run_program(
-            SERVER, "--trainers", "3", "--updates", "20", "--staleness", "1", "--batch", "8",
+            SERVER, "--trainers", "3", "--updates", "200", "--staleness", "1", "--batch", "8",
             timeout_s=100).stdout)
-        self.assertEqual(sum(counts.values()), 20)
+        self.assertEqual(sum(counts.values()), 200)
         self.assertLessEqual(max(counts), 1)
         self.assertGreater(dropped, 0)
 
