@@ -356,7 +356,8 @@ class Cgroups(Cluster):
         worker = self.start(e2e.BINARY, *words, self.cgroup, "--name", "rooted", "--trust-users",
                             "--dir", os.path.join(self.dir, "rooted"),
                             env={"GANGWAY_TOKEN": self.worker_env["GANGWAY_TOKEN"]})
-        worker.wait_output("other workers reach this one")
+        while "rooted" not in self.gangway("worker", "list", env=self.client["root"]).stdout:
+            e2e.pause()
         done = self.run_as("alice", "cat /proc/self/cgroup", "--on", "rooted")
         self.assertRegex(done.stdout, r"(?m)^0::.*/task-\d+-\d+$")
         worker.kill()
