@@ -17,7 +17,7 @@
 
 struct nn_device;
 
-/* What the products of a device are computed from. With 16 bits the factors are rounded, and the
+/* The type of the factors in products of a device. With 16 bits the factors are rounded, and the
  * sums are in float: so tensor cores compute them. */
 enum nn_precision {
     NN_F32, /* the numbers as they are */

@@ -37,8 +37,8 @@ struct gw_sched_limits {
     uint32_t history_jobs;
 };
 
-/* gw_sched_term_limit makes new limits count from the next step on. What is above a lower limit
- * stays until something is added. Call it between two steps. */
+/* gw_sched_term_limit makes new limits count from the next step on. Data above a lower
+ * limit stay until something is added. Call it between two steps. */
 void gw_sched_term_limit(struct gw_sched *sched, const struct gw_sched_limits *limits);
 
 /* gw_sched_deadline_ns returns the latest time at which the core needs a TICK event, or UINT64_MAX

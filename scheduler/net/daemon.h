@@ -30,7 +30,7 @@ int gw_daemon_main(int argc, char **argv);
 struct gw_cluster_policy;
 struct gw_error;
 
-/* What a configuration file says that counts while the scheduler runs. */
+/* The part of a configuration file that counts while the scheduler runs. */
 struct gw_daemon_config {
     const struct gw_cluster_policy *policy; /* NULL: none; valid until the file is read again */
     /* As the options of the same names; 0: the default */

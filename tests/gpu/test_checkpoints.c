@@ -1,5 +1,5 @@
-/* Checkpoints whose sections are in device memory: what is in the file, that neither the host nor
- * the stream does more than wait for copies, and what is refused. With WITH_FAKES also the order of
+/* Checkpoints whose sections are in device memory: the file has them, the host and the
+ * stream only wait for copies, and bad sections are refused. With WITH_FAKES also the order of
  * work on the stream, which a gate holds up. */
 #include "tests/unit/gpu/comm_world.h"
 

@@ -2,7 +2,7 @@
  * can start in its place. placement/victims.h says who may preempt whom.
  *
  * Rules. Functions are told to return at their next step, commands and tasks get the preemption
- * signal. What goes on is ended after the grace period of its job. The end counts against no
+ * signal. Work that goes on is ended after the grace period of its job. The end counts against no
  * budget. The work keeps its place in the line, and continues from its checkpoint. The room is
  * reserved until the task that waits has started. There is one preemption at a time: the next one
  * is decided when the room of the last one is in use, so nothing is counted twice. If the task that

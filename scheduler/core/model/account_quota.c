@@ -13,9 +13,9 @@ static void use_more(struct gw_account_use *use, const struct gw_account_use *by
     use->gpu_thousandths += by->gpu_thousandths;
 }
 
-/* Returns the use that counts for another task of a job. What is preempted, and what starts
- * instead, is counted once. A strict account is never exceeded, not even until the preempted work
- * has ended.
+/* Returns the use that counts for another task of a job. Work that is preempted, and the work that
+ * starts instead, are counted once. A strict account is never exceeded, not even until the
+ * preempted work has ended.
  */
 static struct gw_account_use use_for(const struct gw_job *job,
                                      const struct gw_account_holder *holder)

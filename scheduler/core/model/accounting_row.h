@@ -1,4 +1,4 @@
-/* What the accounting stores of a job that has ended, or is told of one that runs. Plain data for
+/* The data that the accounting has of a job that has ended, or that runs. Plain data for
  * the store (scheduler/accounting), which is not a part of the core. */
 #ifndef GW_SCHEDULER_CORE_ACCOUNTING_ROW_H
 #define GW_SCHEDULER_CORE_ACCOUNTING_ROW_H

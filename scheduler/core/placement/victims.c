@@ -154,7 +154,7 @@ static void push(struct choice *choice, const struct gw_victim *victim)
     choice->parts[choice->count++] = victim->part;
 }
 
-/* What an account has borrowed becomes less with each of its victims. */
+/* With each victim of an account, its borrowed resources become less. */
 static bool may_take(const struct choice *choice, const struct gw_victim *victim)
 {
     const struct gw_job *job = choice->queue->job;

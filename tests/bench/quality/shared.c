@@ -162,8 +162,8 @@ static double add_jobs(struct trace *trace, uint32_t account, double day, uint64
     return work_s;
 }
 
-/* Each account has its load on each day. What the last job of a day is too much is less on the
- * next. */
+/* Each account has its load on each day. The excess of a day's last job is taken from
+ * the next day. */
 static void make_trace(struct trace *trace, uint64_t seed)
 {
     for (uint32_t account = 0; account < ACCOUNTS; account++) {
@@ -260,7 +260,7 @@ static bool is_short(const struct job *job)
     return job->limit_s <= SHORT_S;
 }
 
-/* What a time has changed is looked at with the next event. */
+/* Changes by time alone are handled with the next event. */
 static void tick(struct shared *run)
 {
     if (gw_sched_deadline_ns(run->sched) <= (uint64_t)(run->now_s * 1e9))

@@ -20,7 +20,7 @@ struct victim {
     struct gw_charges charges;
 };
 
-/* What decides whether room that was free is still room. */
+/* The state on which it depends whether free room stays free. */
 struct surroundings {
     const struct gw_accounts *accounts;
     uint64_t workers_epoch, faults;

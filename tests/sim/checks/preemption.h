@@ -1,4 +1,4 @@
-/* What must hold when work is preempted. */
+/* Checks of preemptions. */
 #ifndef GW_TESTS_SIM_PREEMPTION_H
 #define GW_TESTS_SIM_PREEMPTION_H
 

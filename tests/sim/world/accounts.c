@@ -1,7 +1,7 @@
 /* Accounts of the two users of the world. Quotas are small, and may be exceeded while others leave
- * resources idle, so that all work still ends; what is exceeded may be reclaimed by preemption. The
- * core checks counters, rates, quotas and the order of its queues in every step, and usage with the
- * durable facts. */
+ * resources idle, so that all work still ends; use beyond a quota may be reclaimed by preemption.
+ * The core checks counters, rates, quotas and the order of its queues in every step, and usage with
+ * the durable facts. */
 #include "tests/sim/world/accounts.h"
 
 #define PERIOD_NS (300 * MS)

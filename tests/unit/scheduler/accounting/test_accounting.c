@@ -452,7 +452,7 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Files may not grow, as on a full disk. What is stored can be read. */
+/* Files may not grow, as on a full disk. Stored rows can be read. */
 static void rows_wait_until_the_disk_has_room(void **state)
 {
     enum { ROWS = 3000 };

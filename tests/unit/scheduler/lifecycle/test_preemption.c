@@ -431,8 +431,8 @@ static void restart_of_a_preempted_gang_does_not_count(void **state)
     free_world(w);
 }
 
-/* Both accounts are in one that must not exceed 2 slots. What bob has borrowed inside of it is
- * ada's, and neither may exceed it while the victim ends. */
+/* Both accounts are in one that must not exceed 2 slots. The resources that bob has borrowed
+ * there are ada's, and neither may exceed it while the victim ends. */
 static void quota_inside_a_strict_account_is_reclaimed(void **state)
 {
     static const struct gw_account_config strict[] = {

@@ -1,5 +1,5 @@
-/* What attempts that a restarted scheduler adopted have used: their time before it, their CPU time
- * and their memory. */
+/* Use by attempts that a restarted scheduler adopted: their time before it, their CPU time and
+ * their memory. */
 #include "tests/unit/scheduler/membership/claims.h"
 
 #include <stdlib.h>
