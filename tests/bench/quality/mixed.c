@@ -12,8 +12,7 @@
  * second run is below LIMIT. */
 #include "graph/base/array.h"
 #include "graph/base/must.h"
-#include "graph/wire/enums.h"
-#include "scheduler/core/sched.h"
+#include "tests/bench/gang_core.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,10 +21,9 @@
 #include <string.h>
 
 enum {
-    CLIENT = 1 << 20,
     WORKERS = 8,
-    GPUS = 8,
-    ALL_GPUS = WORKERS * GPUS,
+    CLIENT, /* the peer after the workers */
+    ALL_GPUS = WORKERS * GANG_CORE_GPUS,
     RANKS_MAX = 16,
     FILLS = 2,
     HELD = 8,
@@ -40,10 +38,9 @@ struct trial {
 };
 
 struct mixed {
-    struct gw_sched *sched;
-    struct gw_effects effects;
+    struct gang_core core;
     struct trial *trials;
-    uint64_t sequence[WORKERS + 1], seed, now_ns, busy_ns;
+    uint64_t seed, busy_ns;
     uint32_t count, submitted, started, done, live_gpus;
     uint32_t named, held_max, freed; /* freed: ranks of the trial that ended last; 0: followed */
     GW_ARRAY(struct trial) held;
@@ -55,54 +52,15 @@ static double draw_unit(struct mixed *mixed)
     return ((double)(mixed->seed >> 11) + .5) * 0x1p-53;
 }
 
-static void note_rank(struct mixed *mixed, uint64_t worker, uint64_t attempt, uint64_t job,
-                      uint32_t rank)
+static void take_assign(void *context, uint64_t worker, const struct gw_msg_assign *assign)
 {
-    struct trial *trial = &mixed->trials[job - 1];
-    trial->attempt = attempt;
-    trial->worker[rank] = worker;
-    trial->placed++;
-}
-
-static void step(struct mixed *mixed, struct gw_event event)
-{
-    struct gw_effect *effect;
-    event.now_ns = event.wall_ns = mixed->now_ns;
-    GW_MUST(gw_sched_step(mixed->sched, &event, &mixed->effects));
-    GW_ARRAY_EACH (&mixed->effects.list, effect) {
-        const struct gw_msg_assign *assign = &effect->message.assign;
-        if (effect->type != GW_EFFECT_SEND || effect->message.type != GW_MESSAGE_assign)
-            continue;
-        for (uint32_t i = 0; i < assign->attempt.count; i++)
-            note_rank(mixed, effect->peer.id, gw_col64_at(assign->attempt, i),
-                      gw_col64_at(assign->job, i), gw_col32_at(assign->rank, i));
+    struct mixed *mixed = context;
+    for (uint32_t i = 0; i < assign->attempt.count; i++) {
+        struct trial *trial = &mixed->trials[gw_col64_at(assign->job, i) - 1];
+        trial->attempt = gw_col64_at(assign->attempt, i);
+        trial->worker[gw_col32_at(assign->rank, i)] = worker;
+        trial->placed++;
     }
-}
-
-static void send(struct mixed *mixed, uint64_t peer, struct gw_message message)
-{
-    message.sequence = ++mixed->sequence[peer == CLIENT ? 0 : peer];
-    step(mixed, (struct gw_event){.type = GW_EVENT_MESSAGE, .peer = {peer}, .message = &message});
-}
-
-static void add_worker(struct mixed *mixed, uint64_t number)
-{
-    static const uint8_t gpu[] = {0x94, 0xa1, 'u', 0xa1, 'n', 0xce, 0x50, 0, 0, 0, 0};
-    uint8_t gpus[1 + GPUS * sizeof gpu] = {0x90 + GPUS};
-    char host[16];
-    for (size_t i = 0; i < GPUS; i++)
-        memcpy(gpus + 1 + i * sizeof gpu, gpu, sizeof gpu);
-    (void)snprintf(host, sizeof host, "host-%" PRIu64, number);
-    step(mixed, (struct gw_event){
-                    .type = GW_EVENT_OPEN, .peer = {number}, .role = GW_ROLE_WORKER, .text = host});
-    send(mixed, number,
-         (struct gw_message){.type = GW_MESSAGE_registration,
-                             .registration = {.incarnation = number,
-                                              .slots = GPUS,
-                                              .memory_bytes = UINT64_C(64) << 30,
-                                              .gpus = {gpus, sizeof gpus},
-                                              .host = host,
-                                              .address = host}});
 }
 
 static void name(struct mixed *mixed)
@@ -131,7 +89,6 @@ static size_t choose(struct mixed *mixed)
 
 static void submit(struct mixed *mixed)
 {
-    static const uint32_t zero;
     const size_t chosen = choose(mixed);
     struct trial *trial = &mixed->trials[mixed->submitted++];
     *trial = mixed->held.items[chosen];
@@ -139,25 +96,8 @@ static void submit(struct mixed *mixed)
             (--mixed->held.count - chosen) * sizeof *trial);
     mixed->freed = 0;
     mixed->live_gpus += trial->ranks;
-    send(mixed, CLIENT,
-         (struct gw_message){.type = GW_MESSAGE_spec,
-                             .spec = {.key = mixed->submitted,
-                                      .kind = GW_SPEC_FUNCTION,
-                                      .function = "trial",
-                                      .cwd = "",
-                                      .ranks = trial->ranks,
-                                      .slots = 1,
-                                      .gpus = 1}});
-    send(mixed, CLIENT,
-         (struct gw_message){.type = GW_MESSAGE_submit,
-                             .submit = {.request = mixed->submitted,
-                                        .flags = GW_SUBMIT_LAST,
-                                        .name = "sweep",
-                                        .spec = {&zero, 1},
-                                        .args_size = {&zero, 1},
-                                        .args = {"", 0},
-                                        .dep_count = {&zero, 1},
-                                        .names = {"", 0}}});
+    gang_core_submit(&mixed->core, CLIENT,
+                     &(struct gw_msg_spec){.key = mixed->submitted, .ranks = trial->ranks});
 }
 
 /* Starts the trials that were placed. */
@@ -167,12 +107,10 @@ static void start(struct mixed *mixed)
         struct trial *trial = &mixed->trials[i];
         if (trial->end_ns || trial->placed < trial->ranks)
             continue;
-        trial->end_ns = mixed->now_ns + trial->run_ns;
+        trial->end_ns = mixed->core.now_ns + trial->run_ns;
         mixed->started++;
         for (uint32_t rank = 0; rank < trial->ranks; rank++)
-            send(mixed, trial->worker[rank],
-                 (struct gw_message){.type = GW_MESSAGE_rank_ready,
-                                     .rank_ready = {trial->attempt, rank, {"", 0}}});
+            gang_core_rank_ready(&mixed->core, trial->worker[rank], trial->attempt, rank);
     }
 }
 
@@ -180,8 +118,6 @@ static void start(struct mixed *mixed)
 static void end_first(struct mixed *mixed)
 {
     struct trial *first = NULL;
-    uint64_t bytes = 1;
-    uint32_t size = 1;
     for (uint32_t i = 0; i < mixed->submitted; i++) {
         struct trial *trial = &mixed->trials[i];
         if (trial->end_ns && !trial->ended && (!first || trial->end_ns < first->end_ns))
@@ -191,34 +127,30 @@ static void end_first(struct mixed *mixed)
         fprintf(stderr, "mixed: nothing runs, and trials wait\n");
         exit(1);
     }
-    mixed->now_ns = first->end_ns;
+    mixed->core.now_ns = first->end_ns;
     mixed->live_gpus -= first->ranks;
     mixed->freed = first->ranks;
     for (uint32_t rank = 0; rank < first->ranks; rank++, first->ended++)
-        send(mixed, first->worker[rank],
-             (struct gw_message){.type = GW_MESSAGE_finished,
-                                 .finished = {.attempt = {&first->attempt, 1},
-                                              .rank = {&rank, 1},
-                                              .bytes = {&bytes, 1},
-                                              .value_size = {&size, 1},
-                                              .values = {"\x01", 1},
-                                              .run_ns = {&first->run_ns, 1}}});
+        gang_core_finish(&mixed->core, first->worker[rank], first->attempt, rank, first->run_ns);
     mixed->done++;
 }
 
 /* Returns the share. */
 static double run(uint32_t count, uint32_t held_max, uint64_t seed)
 {
-    struct mixed mixed = {.now_ns = 1, .held_max = held_max, .count = count, .seed = seed};
+    struct mixed mixed = {.core = {.now_ns = 1, .on_assign = take_assign, .context = &mixed},
+                          .held_max = held_max,
+                          .count = count,
+                          .seed = seed};
     mixed.trials = calloc(count + 1, sizeof *mixed.trials);
     GW_MUST_PTR(mixed.trials);
-    mixed.sched = gw_sched_new(&(struct gw_sched_options){.heartbeat_ns = UINT64_MAX / 4,
-                                                          .worker_lost_ns = UINT64_MAX / 4});
-    step(&mixed, (struct gw_event){.type = GW_EVENT_START, .number = 1});
+    gang_core_init(&mixed.core,
+                   &(struct gw_sched_options){.heartbeat_ns = UINT64_MAX / 4,
+                                              .worker_lost_ns = UINT64_MAX / 4},
+                   CLIENT);
     for (uint64_t i = 1; i <= WORKERS; i++)
-        add_worker(&mixed, i);
-    step(&mixed, (struct gw_event){
-                     .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
+        gang_core_add_worker(&mixed.core, i);
+    gang_core_add_client(&mixed.core, CLIENT, NULL);
     while (mixed.started < count) {
         while (mixed.submitted < count && mixed.live_gpus < FILLS * ALL_GPUS)
             submit(&mixed);
@@ -229,15 +161,14 @@ static double run(uint32_t count, uint32_t held_max, uint64_t seed)
     for (uint32_t i = 0; i < count; i++) {
         const struct trial *trial = &mixed.trials[i];
         const uint64_t begin_ns = trial->end_ns - trial->run_ns;
-        const uint64_t end_ns = trial->end_ns < mixed.now_ns ? trial->end_ns : mixed.now_ns;
+        const uint64_t end_ns =
+            trial->end_ns < mixed.core.now_ns ? trial->end_ns : mixed.core.now_ns;
         mixed.busy_ns += trial->ranks * (end_ns - begin_ns);
     }
-    gw_sched_free(mixed.sched);
-    gw_array_deinit(&mixed.effects.list);
-    gw_arena_deinit(&mixed.effects.arena);
+    gang_core_deinit(&mixed.core);
     gw_array_deinit(&mixed.held);
     free(mixed.trials);
-    return (double)mixed.busy_ns / (double)(mixed.now_ns - 1) / ALL_GPUS;
+    return (double)mixed.busy_ns / (double)(mixed.core.now_ns - 1) / ALL_GPUS;
 }
 
 int main(int argc, char **argv)

@@ -21,7 +21,7 @@
 #include "graph/base/heap.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
-#include "scheduler/core/sched.h"
+#include "tests/bench/gang_core.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,11 +33,10 @@ enum {
     ACCOUNTS = 8,
     USERS = 5,
     WORKERS = 32,
-    GPUS = 8,
-    ALL_GPUS = WORKERS * GPUS,
+    ALL_GPUS = WORKERS * GANG_CORE_GPUS,
     RANKS_MAX = 16,
     BURST = 100,
-    CLIENT = 1000, /* and one more for each user */
+    CLIENT = WORKERS + 1, /* and one more for each user */
 };
 #define MINUTE_S 60.
 #define HOUR_S 3600.
@@ -72,9 +71,7 @@ struct trace {
 
 struct shared {
     struct trace *trace;
-    struct gw_sched *sched;
-    struct gw_effects effects;
-    uint64_t sequence[CLIENT + ACCOUNTS * USERS];
+    struct gang_core core;
     GW_ARRAY(uint32_t) job_of; /* by the number of the job in the core */
     GW_ARRAY(struct ending) ends;
     GW_ARRAY(uint32_t) starting;
@@ -177,8 +174,9 @@ static void make_trace(struct trace *trace, uint64_t seed)
 
 /* -- The cluster ------------------------------------------------------------------------------ */
 
-static void take_assign(struct shared *run, uint64_t worker, const struct gw_msg_assign *assign)
+static void take_assign(void *context, uint64_t worker, const struct gw_msg_assign *assign)
 {
+    struct shared *run = context;
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
         const uint32_t number = run->job_of.items[gw_col64_at(assign->job, i)];
         struct job *job = &run->trace->jobs.items[number];
@@ -187,42 +185,6 @@ static void take_assign(struct shared *run, uint64_t worker, const struct gw_msg
         if (++job->placed == job->ranks)
             GW_MUST(gw_array_push(&run->starting, number));
     }
-}
-
-static void step(struct shared *run, struct gw_event event)
-{
-    struct gw_effect *effect;
-    event.now_ns = event.wall_ns = (uint64_t)(run->now_s * 1e9) + 1;
-    GW_MUST(gw_sched_step(run->sched, &event, &run->effects));
-    GW_ARRAY_EACH (&run->effects.list, effect)
-        if (effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
-            take_assign(run, effect->peer.id, &effect->message.assign);
-}
-
-static void send(struct shared *run, uint64_t peer, struct gw_message message)
-{
-    message.sequence = ++run->sequence[peer];
-    step(run, (struct gw_event){.type = GW_EVENT_MESSAGE, .peer = {peer}, .message = &message});
-}
-
-static void add_worker(struct shared *run, uint64_t number)
-{
-    static const uint8_t gpu[] = {0x94, 0xa1, 'u', 0xa1, 'n', 0xce, 0x50, 0, 0, 0, 0};
-    uint8_t gpus[1 + GPUS * sizeof gpu] = {0x90 + GPUS};
-    char host[16];
-    for (size_t i = 0; i < GPUS; i++)
-        memcpy(gpus + 1 + i * sizeof gpu, gpu, sizeof gpu);
-    (void)snprintf(host, sizeof host, "host-%" PRIu64, number);
-    step(run, (struct gw_event){
-                  .type = GW_EVENT_OPEN, .peer = {number}, .role = GW_ROLE_WORKER, .text = host});
-    send(run, number,
-         (struct gw_message){.type = GW_MESSAGE_registration,
-                             .registration = {.incarnation = number,
-                                              .slots = GPUS,
-                                              .memory_bytes = UINT64_C(64) << 30,
-                                              .gpus = {gpus, sizeof gpus},
-                                              .host = host,
-                                              .address = host}});
 }
 
 static void set_policy(struct gw_sched *sched, double half_s)
@@ -263,42 +225,24 @@ static bool is_short(const struct job *job)
 /* Changes by time alone are handled with the next event. */
 static void tick(struct shared *run)
 {
-    if (gw_sched_deadline_ns(run->sched) <= (uint64_t)(run->now_s * 1e9))
-        step(run, (struct gw_event){.type = GW_EVENT_TICK});
+    if (gw_sched_deadline_ns(run->core.sched) < run->core.now_ns)
+        gang_core_step(&run->core, (struct gw_event){.type = GW_EVENT_TICK});
 }
 
 static void submit(struct shared *run, uint32_t number, bool shares_used)
 {
-    static const uint32_t zero;
     struct job *job = &run->trace->jobs.items[number];
-    const uint64_t peer = CLIENT + job->user;
     job->before_s = run->waiting_s[job->user];
     run->waiting_s[job->user] += job->run_s * job->ranks;
     run->short_s[job->user] += is_short(job) ? job->run_s * job->ranks : 0;
     job->short_at_submit_s = run->short_s[job->user];
     GW_MUST(gw_array_push(&run->job_of, number));
-    send(run, peer,
-         (struct gw_message){.type = GW_MESSAGE_spec,
-                             .spec = {.key = number + 1,
-                                      .kind = GW_SPEC_FUNCTION,
-                                      .function = "train",
-                                      .cwd = "",
-                                      .ranks = job->ranks > 1 ? job->ranks : 0,
-                                      .slots = 1,
-                                      .gpus = 1,
-                                      .time_limit_ns = (uint64_t)(job->limit_s * 1e9),
-                                      .grace_ns = 1,
-                                      .queue = shares_used && is_short(job) ? "short" : ""}});
-    send(run, peer,
-         (struct gw_message){.type = GW_MESSAGE_submit,
-                             .submit = {.request = number + 1,
-                                        .flags = GW_SUBMIT_LAST,
-                                        .name = "job",
-                                        .spec = {&zero, 1},
-                                        .args_size = {&zero, 1},
-                                        .args = {"", 0},
-                                        .dep_count = {&zero, 1},
-                                        .names = {"", 0}}});
+    gang_core_submit(&run->core, CLIENT + job->user,
+                     &(struct gw_msg_spec){.key = number + 1,
+                                           .ranks = job->ranks > 1 ? job->ranks : 0,
+                                           .time_limit_ns = (uint64_t)(job->limit_s * 1e9),
+                                           .grace_ns = 1,
+                                           .queue = shares_used && is_short(job) ? "short" : ""});
 }
 
 /* Starts the jobs that were placed. Starting one may place others. */
@@ -314,14 +258,12 @@ static void start(struct shared *run)
         GW_MUST(gw_array_push(&run->ends, ((struct ending){run->now_s + job->run_s, number})));
         ends_up(run->ends.items, run->ends.count - 1);
         if (job->ranks == 1)
-            send(run, job->worker[0],
-                 (struct gw_message){
-                     .type = GW_MESSAGE_started,
-                     .started = {.attempt = {&job->attempt, 1}, .rank = {&rank, 1}}});
+            gang_core_send(&run->core, job->worker[0],
+                           (struct gw_message){
+                               .type = GW_MESSAGE_started,
+                               .started = {.attempt = {&job->attempt, 1}, .rank = {&rank, 1}}});
         for (rank = 0; job->ranks > 1 && rank < job->ranks; rank++)
-            send(run, job->worker[rank],
-                 (struct gw_message){.type = GW_MESSAGE_rank_ready,
-                                     .rank_ready = {job->attempt, rank, {"", 0}}});
+            gang_core_rank_ready(&run->core, job->worker[rank], job->attempt, rank);
     }
     gw_array_clear(&run->starting);
 }
@@ -329,21 +271,11 @@ static void start(struct shared *run)
 static void end(struct shared *run, uint32_t number)
 {
     const struct job *job = &run->trace->jobs.items[number];
-    const uint64_t bytes = 1, run_ns = (uint64_t)(job->run_s * 1e9);
-    const uint32_t size = 1;
     run->gpus[job->account] -= job->ranks;
     run->waiting_s[job->user] -= job->run_s * job->ranks;
-    for (uint32_t i = 0; i < job->ranks; i++) {
-        const uint32_t rank = job->ranks == 1 ? GW_RANK_NONE : i;
-        send(run, job->worker[i],
-             (struct gw_message){.type = GW_MESSAGE_finished,
-                                 .finished = {.attempt = {&job->attempt, 1},
-                                              .rank = {&rank, 1},
-                                              .bytes = {&bytes, 1},
-                                              .value_size = {&size, 1},
-                                              .values = {"\x01", 1},
-                                              .run_ns = {&run_ns, 1}}});
-    }
+    for (uint32_t i = 0; i < job->ranks; i++)
+        gang_core_finish(&run->core, job->worker[i], job->attempt,
+                         job->ranks == 1 ? GW_RANK_NONE : i, (uint64_t)(job->run_s * 1e9));
 }
 
 /* Lets time pass: usage decays and grows. */
@@ -358,6 +290,7 @@ static void go_on(struct shared *run, double to_s)
         all += run->used_s[i];
     }
     run->now_s = to_s;
+    run->core.now_ns = (uint64_t)(to_s * 1e9) + 1;
     if (to_s < run->trace->half_s || to_s < run->next_look_s)
         return;
     run->next_look_s = to_s + HOUR_S;
@@ -407,24 +340,22 @@ static struct result result_of(const struct shared *run)
 
 static struct result run_trace(struct trace *trace, bool shares_used)
 {
-    struct shared run = {.trace = trace};
-    run.sched = gw_sched_new(&(struct gw_sched_options){
-        .heartbeat_ns = UINT64_MAX / 4, .worker_lost_ns = UINT64_MAX / 4, .history_jobs = 10});
+    struct shared run = {.core = {.now_ns = 1, .on_assign = take_assign, .context = &run},
+                         .trace = trace};
+    gang_core_init(&run.core,
+                   &(struct gw_sched_options){.heartbeat_ns = UINT64_MAX / 4,
+                                              .worker_lost_ns = UINT64_MAX / 4,
+                                              .history_jobs = 10},
+                   CLIENT + ACCOUNTS * USERS);
     GW_MUST(gw_array_push(&run.job_of, 0)); /* the first job has the number 1 */
-    step(&run, (struct gw_event){.type = GW_EVENT_START, .number = 1});
     if (shares_used)
-        set_policy(run.sched, trace->half_s);
+        set_policy(run.core.sched, trace->half_s);
     for (uint64_t i = 1; i <= WORKERS; i++)
-        add_worker(&run, i);
+        gang_core_add_worker(&run.core, i);
     for (uint32_t i = 0; i < ACCOUNTS * USERS; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "user-%" PRIu32, i);
-        step(&run, (struct gw_event){.type = GW_EVENT_OPEN,
-                                     .peer = {CLIENT + i},
-                                     .uid = CLIENT + i,
-                                     .role = GW_ROLE_CLIENT,
-                                     .user = name,
-                                     .text = "c"});
+        gang_core_add_client(&run.core, CLIENT + i, name);
     }
     for (uint32_t i = 0; i < trace->jobs.count; i++) {
         trace->jobs.items[i].start_s = -1;
@@ -450,9 +381,7 @@ static struct result run_trace(struct trace *trace, bool shares_used)
     for (int i = 0; shares_used && i < ACCOUNTS; i++)
         printf("  account %d: share %4.1f %%, worst deviation %+.3f\n", i,
                100. * (double)shares[i] / SHARES, run.worst[i]);
-    gw_sched_free(run.sched);
-    gw_array_deinit(&run.effects.list);
-    gw_arena_deinit(&run.effects.arena);
+    gang_core_deinit(&run.core);
     gw_array_deinit(&run.job_of);
     gw_array_deinit(&run.ends);
     gw_array_deinit(&run.starting);
