@@ -56,7 +56,7 @@ static int run_steps(struct gw_search *search, const struct gw_trial *trial, dou
 static int run(struct gw_search *search, bool asha, struct gw_error *error)
 {
     const struct gw_trial *trial;
-    double value;
+    double value = 0;
     int rc;
     while ((rc = gw_search_ask(search, 0, &trial, error)) == 0) {
         enum gw_trial_state state = GW_TRIAL_DONE;
