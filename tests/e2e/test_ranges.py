@@ -211,6 +211,20 @@ class Array(e2e.Case):
         self.gangway("submit", "--array", "0-1", "--each-line", "x", "--", "true", rc=2)
         self.gangway("submit", "--array", "0-1", rc=2)
 
+    def test_unreadable_output_of_a_task_is_not_shown_as_the_whole_output(self):
+        """A pipe that nobody reads keeps this command from reading all before the file is gone."""
+        self.up("--slots", "1")
+        job = self.start(e2e.BINARY, "submit", "--array", "7-7", "--", "sh", "-c",
+                         "yes $(printf %0999d) | head -n 1000; echo end")
+        job.wait_output("0")
+        folder = self.cluster("logs", "1")
+        path = os.path.join(folder, next(f for f in os.listdir(folder) if f.endswith(".out")))
+        os.unlink(path)
+        os.mkdir(path)
+        self.assertEqual(job.wait(), 0)
+        last = job.text.splitlines()[-1]
+        self.assertRegex(last, r"^gangway: the output shown of \[7\] is incomplete: cannot read /")
+
 
 class Files(e2e.Case):
     def test_each_line_of_a_file_becomes_a_task(self):

@@ -317,6 +317,16 @@ static void say_left_out(const struct printer *printer, uint64_t bytes)
     gw_cli_message_left_out(bytes, ended->ranks ? (int)printer->rank : -1, printer->stream == 2);
 }
 
+/* A task that did not run has no output, and the error of a failed task says enough. */
+static void note_missing(struct gw_bulk *bulk, const struct ended *ended,
+                         const struct gw_error *error)
+{
+    if (ended->error->code == 0 && error->code != GW_ENOENT)
+        (void)snprintf(bulk->note, sizeof bulk->note,
+                       "the output shown of [%.64s] is incomplete: %.300s", ended->label,
+                       error->text);
+}
+
 static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32_t rank,
                          uint32_t stream)
 {
@@ -335,8 +345,11 @@ static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32
         struct gw_log_chunk chunk;
         const void *data = NULL;
         size_t bytes = 0;
-        if (gw_job_log(bulk->client, &request, &chunk, NULL) < 0)
-            break; /* the task did not run */
+        struct gw_error error;
+        if (gw_job_log(bulk->client, &request, &chunk, &error) < 0) {
+            note_missing(bulk, ended, &error);
+            break;
+        }
         gw_value_get_bytes(chunk.data, &data, &bytes, NULL);
         if (chunk.left_out > 0)
             say_left_out(printer, chunk.left_out);
