@@ -638,6 +638,8 @@ static int start(struct daemon *daemon, struct gw_error *error)
         gw_server_close(daemon->server, NULL, false);
         return rc;
     }
+    if (!daemon->given.listen && !daemon->given.private_cluster)
+        gw_log_info("listening at unix:%s/scheduler.sock, for this user", daemon->given.dir);
     watch(daemon);
     return open_crew(daemon, error);
 }

@@ -112,6 +112,37 @@ class Config(e2e.Case):
         self.wait_said(r"Slots +5\n", "status")
         self.assertIn("filed", [row["name"] for row in self.gangway_json("worker", "list")])
 
+    def test_worker_without_connect_finds_this_users_scheduler(self):
+        path = self.config('worker = { slots = 2; };\naccounts = ( { name = "a"; } );\n'
+                           'policy = { default-account = "a"; };\n')
+        self.assertRegex(self.gangway("worker", "--config", path, rc=3).stderr,
+                         r"no scheduler answers at unix:\S+/scheduler.sock: start it by `gangway "
+                         r"scheduler`, or .* --connect HOST:PORT\n")
+        self.assertIn("--background needs --connect",
+                      self.gangway("worker", "--background", rc=2).stderr)
+        for options in ([], ["--dir", os.path.join(self.dir, "there")]):
+            with self.subTest(options=options):
+                scheduler = self.start(e2e.BINARY, "scheduler", "--config", path, *options)
+                scheduler.wait_output("listening at unix:.*scheduler.sock, for this user")
+                worker = self.start(e2e.BINARY, "worker", "--config", path, "--name", "ada",
+                                    "--health-interval", "1s", *options)
+                worker.wait_output("worker ada: the scheduler at .* answers")
+                env = {"GANGWAY_ADDRESS": f"unix:{options[1]}/scheduler.sock"} if options else {}
+                self.gangway("submit", "--", "true", env=env)
+                named = self.start(e2e.BINARY, "worker", "--name", "bob", env=env)
+                named.wait_output("worker bob: the scheduler at .* answers")
+                self.gangway("down", env=env)
+                self.assertEqual([p.wait() for p in (scheduler, worker, named)], [0, 0, 0])
+        folder = os.path.join(self.env["HOME"], ".config", "gangway")
+        os.makedirs(folder, mode=0o700)
+        with open(os.path.join(folder, "address"), "w", encoding="utf-8") as file:
+            file.write("127.0.0.1:1\n")
+        worker = self.start(e2e.BINARY, "worker", "--config", path,
+                            env={"GANGWAY_TOKEN": "gangway-0123456789ab-" + "0" * 64})
+        worker.wait_output("cannot connect to the scheduler at 127.0.0.1:1")
+        worker.kill(signal.SIGTERM)
+        worker.wait()
+
     def test_file_is_read_again_after_sighup_and_a_bad_one_changes_nothing(self):
         policy = ('policy = { default-account = "guests"; };\n'
                   'accounts = (\n { name = "guests"; running-jobs = %s; } );\n'

@@ -486,6 +486,9 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
     if (supervisor && reaped)
         gw_runners_tidy(host, reaped);
     if (welcome && !host->exiting) {
+        if (!host->was_welcomed)
+            gw_log_info("worker %s: the scheduler at %s answers", host->options.name,
+                        host->scheduler_path);
         host->welcomed = host->was_welcomed = true;
         host->absent = (struct gw_complaint){0};
         host->refused_ns = host->alone_ns = 0;

@@ -60,8 +60,7 @@ static int usage(void)
 {
     (void)fprintf(
         stderr,
-        "gangway worker: wants --connect HOST:PORT, or --dir DIR and --slots N (1 to "
-        "%d), and may have "
+        "gangway worker: wants --dir DIR, and may have --connect HOST:PORT, --slots N (1 to %d), "
         "--of M (N or more), --part I/K (of the GPUs; I from 0), --private, --parent PID, --name "
         "NAME, --peers HOST[:PORT], "
         "--file-cache BYTES, --keep-files BYTES (what tasks with --ship left; 0: nothing), "
@@ -146,8 +145,8 @@ static const char *short_name(char *name, size_t bytes)
     return *name ? name : "worker";
 }
 
-/* Sets the defaults of a worker that connects to a scheduler on another host: all cores of this
- * host, its name, and how long a health check may run. */
+/* Sets the defaults of a worker that a person has started: all cores of this host, its name, and
+ * how long a health check may run. */
 static void set_defaults(struct daemon *daemon, unsigned long *slots)
 {
     if (*slots == 0)
@@ -271,8 +270,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
                 return usage();
         }
     }
-    if (daemon->connect)
-        set_defaults(daemon, &slots);
+    set_defaults(daemon, &slots);
     if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end || *transfer_end ||
         *retained_end || (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
         return usage();

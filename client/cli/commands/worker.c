@@ -1,5 +1,5 @@
-/* `gangway worker list`: prints one line for each worker. With --connect this process is a worker
- * (hosts/worker_daemon.c), and also with --dir alone, with which a scheduler starts it. */
+/* `gangway worker list`: prints one line for each worker. Without a verb this process is a worker
+ * (hosts/worker_daemon.c), also as a scheduler starts it, with --dir and --parent. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/hosts/worker_daemon.h"
@@ -17,16 +17,13 @@ static bool is_option(const char *word, const char *option)
     return strncmp(word, option, length) == 0 && (word[length] == '\0' || word[length] == '=');
 }
 
-/* Whether a scheduler has started this process, with options of the daemon itself. */
+/* Whether a scheduler or a client has started this process, with options of the daemon itself. */
 static bool is_started(int argc, char **argv)
 {
-    bool dir = false;
-    for (int i = 1; i < argc; i++) {
-        if (is_option(argv[i], "--connect") || is_option(argv[i], "--config"))
-            return false;
-        dir = dir || is_option(argv[i], "--dir");
-    }
-    return dir;
+    for (int i = 1; i < argc; i++)
+        if (is_option(argv[i], "--parent") || is_option(argv[i], "--private"))
+            return true;
+    return false;
 }
 
 static int by_text(const void *a, const void *b)
@@ -175,15 +172,12 @@ int gw_cli_worker(int argc, char **argv)
         {NULL, NULL, NULL}};
     if (is_started(argc, argv))
         return gw_worker_main(argc, argv);
-    if (argc > 1 && argv[1][0] == '-')
+    if (argc < 2 || argv[1][0] == '-')
         return gw_worker_daemon_run(argc, argv, verbs);
     if (argc > 1 && strcmp(argv[1], "gpus") == 0)
         gw_cli_message("gangway worker: `worker gpus` is now called `gangway gpu list`; there are "
                        "also `gangway gpu drain UUID` and `gangway gpu undrain UUID`");
-    else if (argc > 1)
-        return gw_cli_run_verb("worker", verbs, argc, argv);
     else
-        gw_cli_message("gangway worker: a command is missing; there are `gangway worker list` and "
-                       "`gangway worker --connect`");
+        return gw_cli_run_verb("worker", verbs, argc, argv);
     return GW_EXIT_USAGE;
 }

@@ -1,6 +1,6 @@
-/* `gangway worker --connect`: a worker of a scheduler on another machine, in the foreground, or in
- * the background for `gangway up --hosts`. The name of its folder contains the address of the
- * scheduler. */
+/* The worker daemon in the foreground, or in the background for `gangway up --hosts`. A worker of a
+ * scheduler on another machine has a folder of its own, whose name contains the address. A worker
+ * of this user's cluster on this machine uses the folder of the cluster. */
 #include "client/cli/hosts/worker_daemon.h"
 
 #include "client/cli/hosts/daemon_options.h"
@@ -20,6 +20,7 @@
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -64,22 +65,76 @@ static int make_dir(const char *connect, char dir[PATH_MAX], struct gw_error *er
     return rc;
 }
 
+/* Where a worker finds its scheduler, and the folder of the worker. */
+struct place {
+    char address[GW_ADDRESS_TCP_MAX], dir[PATH_MAX];
+};
+
+/* Uses the cluster whose socket is at a path, if its scheduler answers: the worker then has the
+ * folder of the cluster. */
+static int use_socket(struct typed *typed, const char *path, struct place *place,
+                      struct gw_error *error)
+{
+    int fd, rc = gw_address_connect(path, &fd, error);
+    if (rc < 0)
+        return rc;
+    close(fd);
+    (void)snprintf(place->dir, sizeof place->dir, "%.*s", (int)(strrchr(path, '/') - path), path);
+    typed->dir = place->dir;
+    return 0;
+}
+
+static int use_address(struct typed *typed, const char *address, struct place *place,
+                       struct gw_error *error)
+{
+    const char *at;
+    bool tcp;
+    int rc = gw_address_parse(address, &at, &tcp, error);
+    if (rc == 0 && !tcp)
+        return use_socket(typed, at, place, error);
+    if (rc == 0 && (rc = gw_endpoint_check(at, error)) == 0)
+        typed->connect = at;
+    return rc;
+}
+
+/* Finds the scheduler of a worker without --connect, in the order of other programs: the address in
+ * GANGWAY_ADDRESS, this user's cluster on this machine, the address in a file. */
+static int find_scheduler(struct typed *typed, struct place *place, struct gw_error *error)
+{
+    const char *address = getenv("GANGWAY_ADDRESS");
+    char path[PATH_MAX];
+    if (address && *address)
+        return use_address(typed, address, place, error);
+    int rc = 0;
+    if (!typed->dir)
+        rc = gw_address_default_socket(path, error);
+    else
+        (void)snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - 32, typed->dir, GW_ADDRESS_SOCKET);
+    if (rc == 0)
+        rc = use_socket(typed, path, place, error);
+    if (rc != GW_ENOSCHEDULER)
+        return rc;
+    rc = gw_address_read_default(place->address, error);
+    if (rc != GW_ENOENT)
+        return rc < 0 ? rc : use_address(typed, place->address, place, error);
+    return gw_error_set(error, GW_ENOSCHEDULER,
+                        "no scheduler answers at unix:%s: start it by `gangway scheduler`, or give "
+                        "the address of one on another machine by --connect HOST:PORT",
+                        path);
+}
+
 static int start(struct typed *typed)
 {
-    char dir[PATH_MAX];
+    struct place place;
     struct gw_argv argv = {0};
     struct gw_error error;
-    if (!typed->connect) {
-        gw_cli_message(
-            "gangway worker: --connect HOST:PORT is missing; `gangway worker list` lists "
-            "workers");
-        return GW_EXIT_USAGE;
-    }
+    if (!typed->connect && find_scheduler(typed, &place, &error) < 0)
+        return gw_cli_error(&error);
     if (typed->dir ? access(typed->dir, F_OK) < 0 && gw_dir_make(typed->dir, &error) < 0
-                   : make_dir(typed->connect, dir, &error) < 0)
+                   : make_dir(typed->connect, place.dir, &error) < 0)
         return gw_cli_error(&error);
     if (!typed->dir)
-        typed->dir = dir;
+        typed->dir = place.dir;
     gw_argv_add(&argv, "worker");
     gw_argv_add_text(&argv, "--dir", typed->dir);
     gw_argv_add_text(&argv, "--connect", typed->connect);
@@ -124,6 +179,8 @@ static int check(struct typed *typed, struct gw_error *error)
     if (typed->daemon.slots > SLOTS_MAX)
         return gw_error_set(error, GW_EINVAL, "--slots %u: must be 1 to %d", typed->daemon.slots,
                             SLOTS_MAX);
+    if (typed->background && !typed->connect)
+        return gw_error_set(error, GW_EINVAL, "--background needs --connect HOST:PORT");
     int rc = gw_health_options_check(&typed->health, error);
     if (rc == 0 && typed->cgroup && typed->separate_users)
         rc = gw_error_set(error, GW_EINVAL,
@@ -145,7 +202,9 @@ static int read_options(struct typed *typed, int argc, char **argv,
     const struct gw_option table[] = {
         {"connect", 0, GW_OPTION_TEXT, &typed->connect, "HOST:PORT",
          "address of the scheduler (`gangway up --listen`\n"
-         "prints it)"},
+         "prints it; default: this user's cluster on this\n"
+         "machine, or that in ~/.config/gangway/address or\n"
+         "/etc/gangway/address)"},
         {"slots", 0, GW_OPTION_COUNT, &typed->daemon.slots, "N",
          "number of tasks that run here at the same time\n"
          "(default: the number of cores)"},
@@ -161,8 +220,9 @@ static int read_options(struct typed *typed, int argc, char **argv,
          "the scheduler)"},
         GW_OPTION_TABLE(gw_daemon_options_table(&typed->daemon)),
         {"dir", 0, GW_OPTION_TEXT, &typed->dir, "DIR",
-         "folder of its files; made if it does not exist\n"
-         "(default: at-HOST_PORT in\n"
+         "folder of its files; made if it does not exist;\n"
+         "for a cluster on this machine, the --dir of its\n"
+         "scheduler (default: at-HOST_PORT in\n"
          "~/.local/state/gangway/HOSTNAME; if that is a\n"
          "network disk, in $XDG_RUNTIME_DIR/gangway;\n"
          "folders of other addresses are removed after 7\n"
@@ -185,15 +245,15 @@ static int read_options(struct typed *typed, int argc, char **argv,
         .command = "worker",
         .arguments = "",
         .summary =
-            "List this cluster's workers (`worker list`), or run a worker of a scheduler on\n"
-            "another machine (`worker --connect`).",
+            "List this cluster's workers (`worker list`), or run a worker in the foreground:\n"
+            "of this user's cluster on this machine, or, with --connect, of another one.",
         .details =
-            "The token, with the role worker, is $GANGWAY_TOKEN or the one of `gangway token\n"
-            "store`. SIGTERM ends the worker: its running tasks have their grace time, at\n"
-            "most 60 s, and run again elsewhere, which does not count against their retry\n"
-            "budget. Then the worker stays up to 60 s until other workers have copied\n"
-            "checkpoints that only it has. A second SIGTERM ends it in half a second. While\n"
-            "the worker cannot reach the scheduler, it tries again.",
+            "With TCP, the worker needs a token of the role worker: $GANGWAY_TOKEN, or the\n"
+            "one of `gangway token store`. SIGTERM ends the worker: its running tasks have\n"
+            "their grace time, at most 60 s, and run again elsewhere, which does not count\n"
+            "against their retry budget. Then the worker stays up to 60 s until other workers\n"
+            "have copied checkpoints that only it has. A second SIGTERM ends it in half a\n"
+            "second. While the worker cannot reach the scheduler, it tries again.",
         .table = table,
         .verbs = verbs,
         .group = "worker",

@@ -1,4 +1,4 @@
-/* `gangway worker --connect`: this machine runs tasks for a scheduler on another machine. */
+/* `gangway worker`: this machine runs tasks for a scheduler, on this machine or on another one. */
 #ifndef GW_CLI_WORKER_DAEMON_H
 #define GW_CLI_WORKER_DAEMON_H
 
