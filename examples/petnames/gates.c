@@ -108,8 +108,7 @@ static inline PET_INLINE pet_real pet_tanh(pet_real x)
 static inline PET_INLINE void forward_row(size_t hidden, pet_real *restrict in,
                                           pet_real *restrict retain, pet_real *restrict candidate,
                                           pet_real *restrict out, const pet_real *restrict cell_in,
-                                          pet_real *restrict cell, pet_real *restrict squash,
-                                          pet_real *restrict output)
+                                          pet_real *restrict cell, pet_real *restrict output)
 {
     for (size_t j = 0; j < hidden; j++) {
         /* Sigmoids are 1 / (1 + e^-x), tanh is (1 - e^-2x) / (1 + e^-2x). A division costs more
@@ -121,14 +120,12 @@ static inline PET_INLINE void forward_row(size_t hidden, pet_real *restrict in,
         pet_real ig = 1 / (ei * (1 + eg)), fo = 1 / (ef * eo);
         pet_real i = ig * (1 + eg), f = fo * eo, g = (1 - eg) * ei * ig, o = fo * ef;
         pet_real c = i * g + f * cell_in[j];
-        pet_real s = pet_tanh(c);
         in[j] = i;
         retain[j] = f;
         candidate[j] = g;
         out[j] = o;
         cell[j] = c;
-        squash[j] = s;
-        output[j] = o * s;
+        output[j] = o * pet_tanh(c);
     }
 }
 
@@ -169,7 +166,7 @@ static inline PET_INLINE void pet_gates_forward_any(const struct pet_gates *laye
         pet_real *gates = layer->gates + k * width;
         sum_row(width, gates, own, input->bias, recurrent);
         forward_row(hidden, PET_BLOCKS(gates, hidden), cell_in, layer->cell + k * hidden,
-                    layer->squash + k * hidden, layer->output + k * hidden);
+                    layer->output + k * hidden);
     }
 }
 
@@ -182,12 +179,15 @@ PET_KERNEL(pet_gates_forward,
  * parent_cell, which the first child overwrites. */
 static inline PET_INLINE void
 backward_row(size_t hidden, pet_real *restrict in, pet_real *restrict retain,
-             pet_real *restrict candidate, pet_real *restrict out, const pet_real *restrict squash,
+             pet_real *restrict candidate, pet_real *restrict out, const pet_real *restrict output,
              const pet_real *restrict cell_in, const pet_real *restrict d_output,
              const pet_real *restrict d_cell, pet_real *restrict parent_cell, int first)
 {
     for (size_t j = 0; j < hidden; j++) {
-        pet_real i = in[j], f = retain[j], g = candidate[j], o = out[j], s = squash[j];
+        pet_real i = in[j], f = retain[j], g = candidate[j], o = out[j];
+        /* The tanh of the cell. A division takes less time than memory for one more array, and
+         * PET_PAIR_MAX keeps o above 0. */
+        pet_real s = output[j] / o;
         pet_real dc = d_cell[j] + d_output[j] * o * (1 - s * s);
         in[j] = dc * g * i * (1 - i);
         retain[j] = dc * cell_in[j] * f * (1 - f);
@@ -224,16 +224,19 @@ static inline PET_INLINE void pet_gates_backward_any(const struct pet_gates *lay
         const int first = k == start || batch->parent[k - 1] != parent;
         pet_real *gates = layer->gates + k * width;
         const pet_real *cell_in = level > 0 ? layer->cell + parent * hidden : layer->zeroes;
-        const pet_real *squash = layer->squash + k * hidden;
+        const pet_real *output = layer->output + k * hidden;
         const pet_real *d_output = gradient->output + k * hidden;
         const pet_real *d_cell = cell + (k - start) * hidden;
         if (first)
-            backward_row(hidden, PET_BLOCKS(gates, hidden), squash, cell_in, d_output, d_cell,
+            backward_row(hidden, PET_BLOCKS(gates, hidden), output, cell_in, d_output, d_cell,
                          parent_cell + at * hidden, 1);
         else
-            backward_row(hidden, PET_BLOCKS(gates, hidden), squash, cell_in, d_output, d_cell,
+            backward_row(hidden, PET_BLOCKS(gates, hidden), output, cell_in, d_output, d_cell,
                          parent_cell + at * hidden, 0);
-        add_row(width, 0, gradient->bias, gates);
+        add_row(width, 0,
+                gradient->by_symbol ? gradient->by_symbol + batch->symbol[k] * width
+                                    : gradient->bias,
+                gates);
         if (level > 0 && gradient->by_parent)
             add_row(width, first, gradient->by_parent + at * width, gates);
     }
@@ -254,19 +257,6 @@ static inline PET_INLINE void pet_gates_sum_rows_any(const pet_real *rows, size_
 
 PET_KERNEL(pet_gates_sum_rows, (const pet_real *rows, size_t count, size_t width, pet_real *sum),
            (rows, count, width, sum))
-
-static inline PET_INLINE void pet_gates_sum_by_symbol_any(const pet_real *rows,
-                                                          const struct pet_batch *batch,
-                                                          size_t width, pet_real *sum)
-{
-    memset(sum, 0, PET_INPUTS * width * sizeof *sum);
-    for (size_t k = 0; k < batch->node_count; k++)
-        add_row(width, 0, sum + batch->symbol[k] * width, rows + k * width);
-}
-
-PET_KERNEL(pet_gates_sum_by_symbol,
-           (const pet_real *rows, const struct pet_batch *batch, size_t width, pet_real *sum),
-           (rows, batch, width, sum))
 
 static inline PET_INLINE void pet_softmax_any(pet_real *rows, size_t count, pet_real *normaliser)
 {

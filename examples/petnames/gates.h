@@ -12,7 +12,6 @@ struct pet_gates {
     size_t hidden;
     pet_real *gates;  /* [node][4 * hidden] sums in, activations out; in backward: gradients out */
     pet_real *cell;   /* [node][hidden] */
-    pet_real *squash; /* [node][hidden] tanh(cell) */
     pet_real *output; /* [node][hidden] */
     pet_real *zeroes; /* [hidden] the cell before the first symbol */
 };
@@ -36,7 +35,9 @@ struct pet_gates_gradient {
                                of the parents are written to the other one */
     pet_real *by_parent;    /* [parents of level - 1][4 * hidden] sum of the children's gates; NULL:
                                nobody needs it */
-    pet_real *bias;         /* [4 * hidden] the nodes' gates are added to it */
+    pet_real *bias;         /* [4 * hidden] the nodes' gates are added to it, or, if by_symbol is
+                               not NULL, to the rows of their symbols */
+    pet_real *by_symbol;    /* [PET_INPUTS][4 * hidden] */
 };
 
 /* pet_gates_backward turns the activations of a level into gradients of their sums and passes on to
@@ -46,11 +47,6 @@ void pet_gates_backward(const struct pet_gates *layer, const struct pet_batch *b
 
 /* pet_gates_sum_rows writes the sum of rows[count][width] to sum[width]. */
 void pet_gates_sum_rows(const pet_real *rows, size_t count, size_t width, pet_real *sum);
-
-/* pet_gates_sum_by_symbol adds each row of rows[node][width] to its symbol's row of sum, which it
- * zeroes before. */
-void pet_gates_sum_by_symbol(const pet_real *rows, const struct pet_batch *batch, size_t width,
-                             pet_real *sum);
 
 /* pet_softmax turns rows[count][PET_LABELS] of logits into probabilities and writes the natural
  * logarithm of each row's normaliser, to be taken from a logit for its log-probability. */

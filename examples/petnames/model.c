@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CACHE_LINE = 64 }; /* bytes */
+
 struct pet_workspace {
     size_t sample_max;
     struct pet_gates layers[PET_LAYERS];
@@ -90,9 +92,11 @@ void pet_model_randomise(const struct pet_model *model, uint64_t seed, pet_real 
         parameters[i] = (pet_real)((2 * gw_rng_uniform(&rng) - 1) * bound);
 }
 
+/* Rows begin with a cache line, because a vector that crosses the end of a line takes two. */
 static pet_real *reals(size_t rows, size_t columns)
 {
-    return malloc(rows * columns * sizeof(pet_real));
+    const size_t bytes = rows * columns * sizeof(pet_real);
+    return aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
 }
 
 int pet_workspace_new(const struct pet_model *model, size_t sample_max,
@@ -110,10 +114,9 @@ int pet_workspace_new(const struct pet_model *model, size_t sample_max,
         gates->hidden = units;
         gates->gates = reals(nodes, 4 * units);
         gates->cell = reals(nodes, units);
-        gates->squash = reals(nodes, units);
         gates->output = reals(nodes, units);
         gates->zeroes = calloc(units, sizeof(pet_real));
-        complete &= gates->gates && gates->cell && gates->squash && gates->output && gates->zeroes;
+        complete &= gates->gates && gates->cell && gates->output && gates->zeroes;
     }
     made->by_parent = reals(sample_max, 4 * units);
     made->d_output = reals(nodes, units);
@@ -143,7 +146,6 @@ void pet_workspace_free(struct pet_workspace *workspace)
     for (int layer = 0; layer < PET_LAYERS; layer++) {
         free(workspace->layers[layer].gates);
         free(workspace->layers[layer].cell);
-        free(workspace->layers[layer].squash);
         free(workspace->layers[layer].output);
         free(workspace->layers[layer].zeroes);
     }
@@ -285,8 +287,12 @@ static void layer_backward(const struct pet_model *model, const pet_real *parame
         .cell = {workspace->d_cell[0], workspace->d_cell[1]},
         .by_parent = workspace->by_parent,
         .bias = gradients[3 * layer + PET_BIAS],
+        .by_symbol = layer == 0 ? gradients[PET_WEIGHT_INPUT] : NULL,
     };
-    memset(gradient.bias, 0, 4 * units * sizeof *gradient.bias);
+    if (layer == 0)
+        memset(gradient.by_symbol, 0, tensors[PET_WEIGHT_INPUT].count * sizeof(pet_real));
+    else
+        memset(gradient.bias, 0, 4 * units * sizeof *gradient.bias);
     for (int level = PET_CONTEXT - 1; level >= 0; level--) {
         const size_t first = batch->level_start[level], end = batch->level_start[level + 1];
         const struct product nodes = {end - first, units, 4 * units};
@@ -307,8 +313,7 @@ static void layer_backward(const struct pet_model *model, const pet_real *parame
                               gradients[3 * layer + PET_WEIGHT_INPUT], !is_last);
     }
     if (layer == 0) {
-        pet_gates_sum_by_symbol(gates->gates, batch, 4 * units,
-                                gradients[3 * layer + PET_WEIGHT_INPUT]);
+        pet_gates_sum_rows(gradient.by_symbol, PET_INPUTS, 4 * units, gradient.bias);
         return;
     }
     const struct product nodes = {batch->node_count, units, 4 * units};

@@ -232,6 +232,21 @@ static void gradients_match_finite_differences(void **state)
     tear_down(&f);
 }
 
+/* Sums of gates far beyond both limits of the exponential. */
+static void gradients_of_saturated_gates_are_finite(void **state)
+{
+    struct fixture f;
+    set_up(&f);
+    for (size_t i = 0; i < f.model.parameter_count; i++)
+        f.parameters[i] *= (pet_real)1e4;
+    pet_model_forward(&f.model, f.parameters, f.batch, f.workspace);
+    pet_model_backward(&f.model, f.parameters, f.batch, f.workspace, f.gradients, NULL, NULL);
+    for (int t = 0; t < PET_TENSORS; t++)
+        for (size_t i = 0; i < f.model.tensors[t].count; i++)
+            assert_true(isfinite(f.gradients[t][i]));
+    tear_down(&f);
+}
+
 struct told {
     int count;
     int order[PET_TENSORS + 1];
@@ -330,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forward_pass_matches_a_plain_implementation),
         cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(gradients_of_saturated_gates_are_finite),
         cmocka_unit_test(backward_pass_reports_gradients_last_tensor_first),
         cmocka_unit_test(model_sizes_have_the_expected_parameter_counts),
         cmocka_unit_test(initial_parameters_depend_only_on_the_seed),
