@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Drained workers: an admin or their health check drains and undrains them."""
 import os
+import signal
+import subprocess
 
 import e2e
 
@@ -109,6 +111,64 @@ class Health(e2e.Case):
         self.states("ready")
         with self.assertRaises(OSError):  # nobody reads from it any more
             os.open(self.silent, os.O_WRONLY | os.O_NONBLOCK)
+
+    def as_root(self, *command):
+        """Runs a command that needs root, mounts or loop devices: without them, skips the test."""
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.skipTest(f"{' '.join(command)}: {done.stderr.strip()}")
+
+    def frozen_disk(self):
+        """A disk, on which writes wait between freeze() and thaw()."""
+        image, disk = self.write("image", ""), os.path.join(self.dir, "disk")
+        os.truncate(image, 32 << 20)
+        os.mkdir(disk)
+        self.as_root("mkfs.ext4", "-q", image)
+        self.as_root("mount", "-o", "loop", image, disk)
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], check=True)
+        self.as_root("fsfreeze", "-f", disk)
+        self.addCleanup(subprocess.run, ["fsfreeze", "-u", disk], check=False, capture_output=True)
+        return disk
+
+    def test_program_that_sigkill_cannot_end_does_not_hold_the_worker(self):
+        disk = self.frozen_disk()
+        self.write("check", f"#!/bin/sh\necho x > {disk}/x\n")
+        worker = self.worker("--health-interval", "1s", "--health-timeout", "1s")
+        self.states("drained")
+        self.gangway("worker", "undrain", "ada")
+        self.states("drained")  # the next run cannot start, and this is told again
+        worker.kill(signal.SIGTERM)
+        self.assertEqual(worker.wait(), 0)
+        subprocess.run(["fsfreeze", "-u", disk], check=True)
+
+    def test_disk_that_does_not_answer_drains(self):
+        disk = self.frozen_disk()
+        subprocess.run(["fsfreeze", "-u", disk], check=True)
+        folder = os.path.join(disk, "ada")
+        worker = self.worker("--health-interval", "1s", "--health-timeout", "1s", "--dir", folder)
+        self.states("ready")
+        subprocess.run(["fsfreeze", "-f", disk], check=True)
+        self.states("drained")
+        self.assertEqual(self.gangway_json("worker", "list")[0]["drained"],
+                         f"drained by its health check: a write to {folder} has not ended after "
+                         "1 s")
+        subprocess.run(["fsfreeze", "-u", disk], check=True)
+        self.states("ready")
+        worker.wait_output("a health check that failed passes: disk")
+
+    def test_read_only_disk_drains(self):
+        folder = os.path.join(self.dir, "ada")
+        os.mkdir(folder, 0o700)
+        self.worker("--health-interval", "1s", "--dir", folder)
+        self.states("ready")
+        self.as_root("mount", "--bind", "-o", "ro", folder, folder)
+        self.addCleanup(subprocess.run, ["umount", "-l", folder], check=False, capture_output=True)
+        self.states("drained")
+        self.assertEqual(self.gangway_json("worker", "list")[0]["drained"],
+                         f"drained by its health check: cannot write to {folder}: Read-only file "
+                         "system")
+        subprocess.run(["umount", folder], check=True)
+        self.states("ready")
 
     def test_program_that_others_can_change_is_refused(self):
         os.chmod(self.script, 0o777)

@@ -13,6 +13,7 @@
 #include "worker/net/host.h"
 #include "worker/net/link/shut_down.h"
 #include "worker/net/link/state.h"
+#include "worker/net/parts/health_machine.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -505,10 +506,21 @@ static void serve(uv_loop_t *loop)
     } while (uv_run(loop, UV_RUN_NOWAIT));
 }
 
+/* Checks a disk, as a process of its own that a worker starts (parts/health_script.h). */
+static int check_disk(const char *folder)
+{
+    char why[GW_ERROR_TEXT_MAX];
+    gw_health_disk(folder, why);
+    (void)puts(why);
+    return *why ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int gw_worker_main(int argc, char **argv)
 {
     static struct daemon daemon;
     struct gw_error error;
+    if (argc == 3 && strcmp(argv[1], "--check-disk") == 0)
+        return check_disk(argv[2]);
     gw_log_init("worker", GW_LOG_INFO);
     if (parse(&daemon, argc, argv) < 0)
         return EXIT_USAGE;

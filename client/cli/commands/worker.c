@@ -1,5 +1,6 @@
 /* `gangway worker list`: prints one line for each worker. Without a verb this process is a worker
- * (hosts/worker_daemon.c), also as a scheduler starts it, with --dir and --parent. */
+ * (hosts/worker_daemon.c), also as a scheduler starts it, with --dir and --parent,
+ * or a worker, with --check-disk. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/hosts/worker_daemon.h"
@@ -21,7 +22,8 @@ static bool is_option(const char *word, const char *option)
 static bool is_started(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
-        if (is_option(argv[i], "--parent") || is_option(argv[i], "--private"))
+        if (is_option(argv[i], "--parent") || is_option(argv[i], "--private") ||
+            is_option(argv[i], "--check-disk"))
             return true;
     return false;
 }

@@ -1,7 +1,9 @@
-/* One run after the other: start, read what it prints, wait for its end or its deadline.
+/* One run after the other: start, read what it prints, wait for its end or its deadline. Not even
+ * SIGKILL ends a process that waits for a disk. Such a process is left behind at the end.
  *
  * Invariants: `handles` counts the handles of a run that are not closed yet, and the next run
- * starts only if it is 0. A run is reported once: at its deadline, or else at its end. */
+ * starts only if it is 0. A run is reported once: at its deadline, or else at its end. If it has
+ * not ended when the next one should start, it is reported again. */
 #include "worker/net/parts/health_script.h"
 
 #include "graph/base/must.h"
@@ -22,13 +24,14 @@ enum { LINE_BYTES = 200 };
 
 struct gw_health_script {
     struct gw_health_script_options options;
-    char path[PATH_MAX], name[300];
+    char path[PATH_MAX], name[300], folder[PATH_MAX];
     uv_process_t process;
     uv_poll_t output;
     uv_timer_t deadline;
     int fd, handles;
     bool reported, closed;
-    char line[LINE_BYTES]; /* the last one that is not empty */
+    char late[GW_ERROR_TEXT_MAX]; /* why the run failed at its deadline */
+    char line[LINE_BYTES];        /* the last one that is not empty */
     size_t length;
     bool line_ended;
 };
@@ -152,7 +155,9 @@ static void script_on_exit(uv_process_t *process, int64_t exit_code, int signal)
         (void)snprintf(how, sizeof how, "killed by signal %d", signal);
     else
         (void)snprintf(how, sizeof how, "exit code %d", (int)exit_code);
-    if (signal || exit_code)
+    if (*script->folder && !signal && exit_code && *script->line)
+        (void)snprintf(why, sizeof why, "%s", script->line);
+    else if (signal || exit_code)
         (void)snprintf(why, sizeof why, "%s%s%.300s: %s", script->line, *script->line ? "; " : "",
                        script->path, how);
     report(script, why);
@@ -163,12 +168,15 @@ static void script_on_exit(uv_process_t *process, int64_t exit_code, int signal)
 static void script_on_deadline(uv_timer_t *timer)
 {
     struct gw_health_script *script = timer->data;
-    char why[GW_ERROR_TEXT_MAX];
+    const double timeout_s = (double)script->options.timeout_ms / 1000;
     (void)kill(-script->process.pid, SIGKILL);
-    (void)snprintf(why, sizeof why, "%s%s%.300s: did not end within %g s", script->line,
-                   *script->line ? "; " : "", script->path,
-                   (double)script->options.timeout_ms / 1000);
-    report(script, why);
+    if (*script->folder)
+        (void)snprintf(script->late, sizeof script->late,
+                       "a write to %.200s has not ended after %g s", script->folder, timeout_s);
+    else
+        (void)snprintf(script->late, sizeof script->late, "%s%s%.300s: did not end within %g s",
+                       script->line, *script->line ? "; " : "", script->path, timeout_s);
+    report(script, script->late);
 }
 
 /* Starts the program in a process group of its own. Returns a negative code of libuv. */
@@ -176,7 +184,9 @@ static int spawn(struct gw_health_script *script)
 {
     char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     char home[PATH_MAX + 8], worker[sizeof script->name + 16];
-    char *env[] = {path, home, worker, NULL}, *argv[] = {script->path, NULL};
+    char command[] = "worker", option[] = "--check-disk";
+    char *env[] = {path, home, worker, NULL};
+    char *argv[] = {script->path, *script->folder ? command : NULL, option, script->folder, NULL};
     const char *own = getenv("HOME");
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
@@ -189,7 +199,7 @@ static int spawn(struct gw_health_script *script)
     const uv_process_options_t options = {.exit_cb = script_on_exit,
                                           .file = script->path,
                                           .args = argv,
-                                          .env = env,
+                                          .env = *script->folder ? NULL : env,
                                           .cwd = "/",
                                           .flags = UV_PROCESS_DETACHED,
                                           .stdio_count = 3,
@@ -211,12 +221,16 @@ void gw_health_script_run(struct gw_health_script *script)
 {
     char why[GW_ERROR_TEXT_MAX];
     struct gw_error error;
-    if (script->handles)
+    if (script->handles) {
+        if (*script->late)
+            script->options.on_ended(script->late, script->options.arg);
         return;
+    }
+    *script->late = '\0';
     script->reported = script->line_ended = false;
     script->length = 0;
     *script->line = '\0';
-    if (gw_health_script_check(script->path, &error) < 0) {
+    if (!*script->folder && gw_health_script_check(script->path, &error) < 0) {
         report(script, error.text);
         return;
     }
@@ -239,6 +253,8 @@ struct gw_health_script *gw_health_script_new(const struct gw_health_script_opti
     script->options = *options;
     (void)snprintf(script->path, sizeof script->path, "%s", options->path);
     (void)snprintf(script->name, sizeof script->name, "%s", options->name);
+    (void)snprintf(script->folder, sizeof script->folder, "%s",
+                   options->folder ? options->folder : "");
     (void)uv_timer_init(options->loop, &script->deadline);
     script->deadline.data = script;
     return script;
@@ -247,7 +263,10 @@ struct gw_health_script *gw_health_script_new(const struct gw_health_script_opti
 void gw_health_script_close(struct gw_health_script *script)
 {
     script->closed = true;
-    if (script->handles && uv_is_active((uv_handle_t *)&script->process))
+    if (script->handles && !uv_is_closing((uv_handle_t *)&script->process)) {
         (void)kill(-script->process.pid, SIGKILL);
+        close_output(script);
+        uv_close((uv_handle_t *)&script->process, script_on_closed);
+    }
     end(script);
 }
