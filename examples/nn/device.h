@@ -63,10 +63,10 @@ struct nn_device {
     struct gw_error error;       /* the first failure; its code is 0 if there is none */
 };
 
-/* nn_device_open opens the first GPU that this process sees. It is collective over the ranks of
- * comm: if a rank cannot, all ranks return its code, and the text names the rank and says why:
- * GW_ENOTSUP (no GPU, no module, or comm does not reach GPUs). The caller closes the device with
- * nn_device_close after its memory was released; NULL is allowed. */
+/* nn_device_open opens the current GPU of this thread, which is that of comm. It is collective over
+ * the ranks of comm: if a rank cannot, all ranks return its code, and the text names the rank and
+ * says why: GW_ENOTSUP (no GPU, no module, or comm does not reach GPUs). The caller closes the
+ * device with nn_device_close after its memory was released; NULL is allowed. */
 int nn_device_open(struct gw_comm *comm, struct nn_device **device, struct gw_error *error);
 void nn_device_close(struct nn_device *device);
 

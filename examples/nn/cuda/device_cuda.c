@@ -201,8 +201,7 @@ __attribute__((visibility("default"))) int nn_cuda_open(struct nn_device **devic
         return gw_error_set(error, GW_ENOMEM, "no memory for a device");
     struct nn_device *base = &self->base;
     base->kind = &cuda_kind;
-    if (check(base, cudaSetDevice(0), "open") &&
-        check(base, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream")) {
+    if (check(base, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream")) {
         base->stream = stream;
         check_blas(base, cublasCreate(&self->blas), "open");
         if (self->blas)

@@ -12,9 +12,15 @@
  * forgets to sees its result. */
 void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg);
 
+/* fake_launch is fake_enqueue for kernels: if the stream belongs to another device than the current
+ * one, it returns cudaErrorInvalidResourceHandle. */
+cudaError_t fake_launch(cudaStream_t stream, void (*run)(void *arg), void *arg);
+
 /* fake_reach returns where a pointer into device memory can be read and written, which on the
- * pointer itself crashes; other pointers come back as they are. For work on a stream. */
+ * pointer itself crashes; other pointers come back as they are. For work on a stream. For kernels
+ * fake_reach_own does the same, but memory of another device ends the program. */
 void *fake_reach(const void *memory);
+void *fake_reach_own(const void *memory);
 
 /* fake_device returns the calling thread's device, fake_device_of a stream's, and fake_device_with
  * the one in whose memory all these bytes lie, or -1. */

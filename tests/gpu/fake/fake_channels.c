@@ -7,15 +7,15 @@
 
 static void *reach(const void *memory)
 {
-    return memory ? fake_reach(memory) : NULL;
+    return memory ? fake_reach_own(memory) : NULL;
 }
 
 static struct gw_channels channels_reach(const struct gw_channels *from)
 {
     struct gw_channels k = *from;
-    k.counted = fake_reach(k.counted);
-    k.sums = fake_reach(k.sums);
-    k.moments = fake_reach(k.moments);
+    k.counted = fake_reach_own(k.counted);
+    k.sums = fake_reach_own(k.sums);
+    k.moments = fake_reach_own(k.moments);
     k.pass.x = reach(k.pass.x);
     k.pass.y = reach(k.pass.y);
     k.pass.scale = reach(k.pass.scale);
@@ -51,6 +51,5 @@ int gw_channels_device_launch(const struct gw_channels *channels, void *stream)
     if (!launch)
         abort();
     *launch = *channels;
-    fake_enqueue(stream, channels_run, launch);
-    return cudaSuccess;
+    return fake_launch(stream, channels_run, launch);
 }

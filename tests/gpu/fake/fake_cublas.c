@@ -1,8 +1,8 @@
 /* cuBLAS on the fake device: products by the BLAS of the host, later, on the stream's thread.
- * Matrices lie in device memory, and their columns are not shorter than they say; the two factors
- * are read when a product is called, as the real one does by default. Factors of 16 bits have one
- * type, their product is in float, and so are its sums: the real one has no other that the examples
- * use. */
+ * A handle belongs to the device that was current when it was made. Matrices lie in its memory, and
+ * their columns are not shorter than they say; the two factors are read when a product is called,
+ * as the real one does by default. Factors of 16 bits have one type, their product is in float, and
+ * so are its sums: the real one has no other that the examples use. */
 #include "tests/gpu/fake/fake.h"
 
 #include "examples/nn/half.h"
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 struct fake_cublas {
+    int device;
     cudaStream_t stream;
 };
 
@@ -31,6 +32,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle)
     *handle = calloc(1, sizeof **handle);
     if (!*handle)
         abort();
+    (*handle)->device = fake_device();
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -70,13 +72,13 @@ static float *widened(const struct products *p, const void *memory, int ld, int 
 static void product_of_halves(const struct products *p, int i)
 {
     const int a_rows = p->turn_a ? p->k : p->m, b_rows = p->turn_b ? p->n : p->k;
-    float *a = widened(p, (const uint16_t *)fake_reach(p->a) + i * p->step_a, p->lda, a_rows,
+    float *a = widened(p, (const uint16_t *)fake_reach_own(p->a) + i * p->step_a, p->lda, a_rows,
                        p->turn_a ? p->m : p->k);
-    float *b = widened(p, (const uint16_t *)fake_reach(p->b) + i * p->step_b, p->ldb, b_rows,
+    float *b = widened(p, (const uint16_t *)fake_reach_own(p->b) + i * p->step_b, p->ldb, b_rows,
                        p->turn_b ? p->k : p->n);
     cblas_sgemm(CblasColMajor, turned(p->turn_a), turned(p->turn_b), p->m, p->n, p->k,
                 (float)p->alpha, a, a_rows, b, b_rows, (float)p->beta,
-                (float *)fake_reach(p->c) + i * p->step_c, p->ldc);
+                (float *)fake_reach_own(p->c) + i * p->step_c, p->ldc);
     free(a);
     free(b);
 }
@@ -89,14 +91,14 @@ static void products_run(void *arg)
             product_of_halves(p, i);
         else if (p->type == CUDA_R_64F)
             cblas_dgemm(CblasColMajor, turned(p->turn_a), turned(p->turn_b), p->m, p->n, p->k,
-                        p->alpha, (const double *)fake_reach(p->a) + i * p->step_a, p->lda,
-                        (const double *)fake_reach(p->b) + i * p->step_b, p->ldb, p->beta,
-                        (double *)fake_reach(p->c) + i * p->step_c, p->ldc);
+                        p->alpha, (const double *)fake_reach_own(p->a) + i * p->step_a, p->lda,
+                        (const double *)fake_reach_own(p->b) + i * p->step_b, p->ldb, p->beta,
+                        (double *)fake_reach_own(p->c) + i * p->step_c, p->ldc);
         else
             cblas_sgemm(CblasColMajor, turned(p->turn_a), turned(p->turn_b), p->m, p->n, p->k,
-                        (float)p->alpha, (const float *)fake_reach(p->a) + i * p->step_a, p->lda,
-                        (const float *)fake_reach(p->b) + i * p->step_b, p->ldb, (float)p->beta,
-                        (float *)fake_reach(p->c) + i * p->step_c, p->ldc);
+                        (float)p->alpha, (const float *)fake_reach_own(p->a) + i * p->step_a,
+                        p->lda, (const float *)fake_reach_own(p->b) + i * p->step_b, p->ldb,
+                        (float)p->beta, (float *)fake_reach_own(p->c) + i * p->step_c, p->ldc);
     }
 }
 
@@ -130,8 +132,13 @@ static cublasStatus_t products_enqueue(cublasHandle_t handle, struct products p)
     if (!arg)
         abort();
     *arg = p;
-    fake_enqueue(handle->stream, products_run, arg);
-    return CUBLAS_STATUS_SUCCESS;
+    if (fake_device() != handle->device) {
+        free(arg);
+        return CUBLAS_STATUS_EXECUTION_FAILED;
+    }
+    return fake_launch(handle->stream, products_run, arg) == cudaSuccess
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 #define PRODUCTS(real, count_of, a_step, b_step, c_step)                                           \

@@ -1,14 +1,18 @@
 /* A device made of threads. Work on a stream happens later, on a thread, and that of the default
  * stream only when it is waited for: who forgets to wait sees old data. As with the real one a
- * forked child of who used it cannot, an event belongs to streams of its device, copies end where
+ * forked child of who used it cannot, an event belongs to streams of its device, kernels to streams
+ * of the current device and to its memory, each device has a default stream, copies end where
  * memory does, and only events that were made for it have times. After a kernel that traps, every
  * call fails. fake_memory.c has the memory, fake_graph.c captures graphs.
  * FAKE_CUDA_DEVICES: how many there are (else as CUDA_VISIBLE_DEVICES counts, or 1). */
 #include "tests/gpu/fake/fake_stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { DEVICES_MAX = 16 };
 
 static _Thread_local int current;       /* device */
 static _Thread_local cudaError_t error; /* the last one */
@@ -26,6 +30,8 @@ static int device_count(void)
     int count = devices ? atoi(devices) : 1;
     for (; !devices && visible && *visible; visible++)
         count += *visible == ',';
+    if (count > DEVICES_MAX)
+        abort();
     return count;
 }
 
@@ -230,23 +236,24 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return cudaSuccess;
 }
 
-/* The default stream's: it has no thread, who waits for it runs it. */
+/* Those of the devices' default streams: they have no thread, who waits for one runs it. */
 static pthread_mutex_t default_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct work *default_first, **default_last = &default_first;
+static struct {
+    struct work *first, *last;
+} defaults[DEVICES_MAX];
 
-static struct work *default_take(void)
+static struct work *default_take(int device)
 {
     pthread_mutex_lock(&default_mutex);
-    struct work *first = default_first;
-    default_first = NULL;
-    default_last = &default_first;
+    struct work *first = defaults[device].first;
+    defaults[device].first = NULL;
     pthread_mutex_unlock(&default_mutex);
     return first;
 }
 
 static void default_run(void)
 {
-    for (struct work *work = default_take(), *next; work; work = next) {
+    for (struct work *work = default_take(current), *next; work; work = next) {
         next = work->next;
         work->run(work->arg);
         free(work->arg);
@@ -288,14 +295,37 @@ void fake_enqueue(cudaStream_t stream, void (*run)(void *arg), void *arg)
         return;
     if (!stream) {
         pthread_mutex_lock(&default_mutex);
-        *default_last = work;
-        default_last = &work->next;
+        if (defaults[current].first)
+            defaults[current].last->next = work;
+        else
+            defaults[current].first = work;
+        defaults[current].last = work;
         pthread_mutex_unlock(&default_mutex);
         return;
     }
     if (stream->flags == cudaStreamDefault) /* behind what the default stream has now */
-        (void)append(stream, default_take());
+        (void)append(stream, default_take(stream->device));
     (void)append(stream, work);
+}
+
+cudaError_t fake_launch(cudaStream_t stream, void (*run)(void *arg), void *arg)
+{
+    if (fake_device_of(stream) != current) {
+        free(arg);
+        return fake_told(cudaErrorInvalidResourceHandle);
+    }
+    fake_enqueue(stream, run, arg);
+    return cudaSuccess;
+}
+
+void *fake_reach_own(const void *memory)
+{
+    const int own = running ? running->device : current, device = fake_device_with(memory, 1);
+    if (device < 0 || device == own)
+        return fake_reach(memory);
+    (void)fprintf(stderr, "fake CUDA: a kernel on device %d uses memory of device %d\n", own,
+                  device);
+    abort();
 }
 
 int fake_device_of(cudaStream_t stream)
@@ -384,7 +414,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     if (!stream)
         default_run();
     else if (stream->flags == cudaStreamDefault)
-        (void)append(stream, default_take());
+        (void)append(stream, default_take(stream->device));
     pthread_mutex_lock(&events_mutex);
     event->stream = stream;
     stamp_unref(event->stamp);
@@ -536,6 +566,8 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 {
     if (fake_device_with(memory, bytes) < 0)
         return fake_told(cudaErrorInvalidValue);
+    if (fake_device_of(stream) != current)
+        return fake_told(cudaErrorInvalidResourceHandle);
     return copy_enqueue((struct copy){.to = memory, .value = value, .bytes = bytes}, stream);
 }
 

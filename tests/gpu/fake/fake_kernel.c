@@ -43,21 +43,21 @@ static struct gw_kernel kernel_reach(const struct gw_kernel *kernel)
 {
     struct gw_kernel reached = *kernel;
     const size_t bytes = kernel->tensors_count * sizeof *kernel->tensors;
-    reached.pieces = fake_reach(kernel->pieces);
-    reached.squares = fake_reach(kernel->squares);
-    reached.ratios = fake_reach(kernel->ratios);
-    reached.scalars = fake_reach(kernel->scalars);
+    reached.pieces = fake_reach_own(kernel->pieces);
+    reached.squares = fake_reach_own(kernel->squares);
+    reached.ratios = fake_reach_own(kernel->ratios);
+    reached.scalars = fake_reach_own(kernel->scalars);
     reached.tensors = malloc(bytes);
     if (!reached.tensors)
         abort();
-    memcpy(reached.tensors, fake_reach(kernel->tensors), bytes);
+    memcpy(reached.tensors, fake_reach_own(kernel->tensors), bytes);
     for (uint32_t i = 0; i < kernel->tensors_count; i++) {
         struct gw_kernel_tensor *tensor = &reached.tensors[i];
-        tensor->data = fake_reach(tensor->data);
-        tensor->gradient = fake_reach(tensor->gradient);
-        tensor->master = fake_reach(tensor->master);
-        tensor->m = tensor->m ? fake_reach(tensor->m) : NULL;
-        tensor->v = tensor->v ? fake_reach(tensor->v) : NULL;
+        tensor->data = fake_reach_own(tensor->data);
+        tensor->gradient = fake_reach_own(tensor->gradient);
+        tensor->master = fake_reach_own(tensor->master);
+        tensor->m = tensor->m ? fake_reach_own(tensor->m) : NULL;
+        tensor->v = tensor->v ? fake_reach_own(tensor->v) : NULL;
     }
     return reached;
 }
@@ -94,8 +94,7 @@ int gw_kernel_device_launch(const struct gw_kernel *kernel, void *stream)
     *launch = *kernel;
     if (kernel->pieces_count > 0 || kernel->kind == GW_KERNEL_RATE ||
         kernel->kind == GW_KERNEL_BEGIN)
-        fake_enqueue(stream, launch_run, launch);
-    else
-        free(launch);
+        return fake_launch(stream, launch_run, launch);
+    free(launch);
     return cudaSuccess;
 }

@@ -26,7 +26,7 @@ static void kernel_run(void *arg)
 {
     struct nn_kernel kernel = *(const struct nn_kernel *)arg;
     for (int i = 0; i < NN_KERNEL_POINTERS; i++)
-        kernel.at[i] = kernel.at[i] ? fake_reach(kernel.at[i]) : NULL;
+        kernel.at[i] = kernel.at[i] ? fake_reach_own(kernel.at[i]) : NULL;
     for (uint64_t i = 0; i < kernel.count; i++) {
         if (nn_kernel_sums(kernel.kind))
             sum_run(&kernel, i);
@@ -47,6 +47,5 @@ int nn_cuda_launch(const struct nn_kernel *kernel, void *stream)
                           (int)kernel->kind, i);
             abort();
         }
-    fake_enqueue(stream, kernel_run, launch);
-    return cudaSuccess;
+    return fake_launch(stream, kernel_run, launch);
 }

@@ -8,9 +8,9 @@
 static void vector_run(void *arg)
 {
     struct gw_vector vector = *(const struct gw_vector *)arg;
-    vector.from = fake_reach(vector.from);
-    vector.to = vector.to ? fake_reach(vector.to) : NULL;
-    vector.found = vector.found ? fake_reach(vector.found) : NULL;
+    vector.from = fake_reach_own(vector.from);
+    vector.to = vector.to ? fake_reach_own(vector.to) : NULL;
+    vector.found = vector.found ? fake_reach_own(vector.found) : NULL;
     if (vector.kind == GW_VECTOR_CONVERT) {
         for (uint64_t thread = 0; thread < GW_KERNEL_THREADS; thread++)
             vector_convert(&vector, thread, GW_KERNEL_THREADS);
@@ -28,6 +28,5 @@ int gw_vector_device_launch(const struct gw_vector *vector, void *stream)
     if (!launch)
         abort();
     *launch = *vector;
-    fake_enqueue(stream, vector_run, launch);
-    return cudaSuccess;
+    return fake_launch(stream, vector_run, launch);
 }

@@ -168,6 +168,55 @@ static void event_belongs_to_a_device(void **state)
     holds(event_of_another_device);
 }
 
+static void write_run(void *arg)
+{
+    *(char *)fake_reach_own(*(void **)arg) = 1;
+}
+
+/* A kernel that writes to the memory. */
+static cudaError_t write_to(void *memory, cudaStream_t stream)
+{
+    void **arg = malloc(sizeof *arg);
+    if (!arg)
+        abort();
+    *arg = memory;
+    return fake_launch(stream, write_run, arg);
+}
+
+static int kernels_of_two_devices(void)
+{
+    const cudaStream_t stream = stream_new();
+    void *memory = memory_new();
+    char host[BYTES];
+    CHECK(cudaMemsetAsync(memory, 2, BYTES, NULL) == cudaSuccess);
+    CHECK(cudaSetDevice(1) == cudaSuccess);
+    CHECK(write_to(memory, stream) == cudaErrorInvalidResourceHandle);
+    CHECK(cudaMemsetAsync(memory, 1, BYTES, stream) == cudaErrorInvalidResourceHandle);
+    CHECK(cudaMemcpyAsync(memory_new(), memory, BYTES, cudaMemcpyDefault, stream) == cudaSuccess);
+    CHECK(cudaMemcpy(host, memory, BYTES, cudaMemcpyDefault) == cudaSuccess);
+    CHECK(host[0] != 2); /* device 0's default stream was not waited for */
+    CHECK(cudaSetDevice(0) == cudaSuccess);
+    CHECK(write_to(memory, stream) == cudaSuccess);
+    CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(cudaMemcpy(host, memory, BYTES, cudaMemcpyDefault) == cudaSuccess);
+    CHECK(host[0] == 2);
+    return 0;
+}
+
+static int memory_of_another_device(void)
+{
+    void *memory = memory_new();
+    (void)cudaSetDevice(1);
+    (void)write_to(memory, NULL);
+    return (int)cudaStreamSynchronize(NULL);
+}
+
+static void kernel_belongs_to_the_current_device(void **state)
+{
+    holds(kernels_of_two_devices);
+    stops(memory_of_another_device, SIGABRT);
+}
+
 static void hold_run(void *arg)
 {
     const _Atomic int gone = 0;
@@ -406,6 +455,7 @@ int main(void)
         cmocka_unit_test(forked_child_of_a_user_cannot_use_cuda),
         cmocka_unit_test(default_stream_runs_when_a_call_waits_for_it),
         cmocka_unit_test(event_belongs_to_a_device),
+        cmocka_unit_test(kernel_belongs_to_the_current_device),
         cmocka_unit_test(event_times_follow_the_work_and_the_waits),
         cmocka_unit_test(copy_to_memory_that_is_not_pinned_counts_as_a_wait),
         cmocka_unit_test(trapped_kernel_fails_every_later_call),
