@@ -218,6 +218,21 @@ int gw_comm_split(struct gw_comm *comm, const struct gw_comm_split *split, struc
     return rc;
 }
 
+int gw_comm_multiply(struct gw_comm *comm, int each, struct gw_comm **children,
+                     struct gw_error *error)
+{
+    int rc = refuse_in_group(comm, GW_COMM_SPLIT, error);
+    if (rc < 0)
+        return rc;
+    if ((int64_t)comm->size * each > GW_COMM_HOST_RANKS_MAX)
+        return gw_error_set(error, GW_EINVAL, "a communicator cannot have %d x %d ranks (1 to %d)",
+                            comm->size, each, GW_COMM_HOST_RANKS_MAX);
+    gw_comm_backend_begin(comm, GW_COMM_SPLIT);
+    rc = comm->backend->multiply(comm, each, children, error);
+    gw_comm_backend_end(comm);
+    return rc;
+}
+
 int gw_comm_register(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
 {
     if (!memory || bytes == 0 || bytes > PTRDIFF_MAX)

@@ -58,6 +58,10 @@ struct gw_comm_backend {
     int (*split)(struct gw_comm *comm, const struct gw_comm_split *split, struct gw_comm **child,
                  struct gw_error *error);
 
+    /* Implements gw_comm_multiply. */
+    int (*multiply)(struct gw_comm *comm, int each, struct gw_comm **children,
+                    struct gw_error *error);
+
     /* Optional. If it is NULL, the operations of a group run one after another (comm_group.c). */
     int (*group)(struct gw_comm *comm, const struct gw_comm_item *items, size_t count,
                  struct gw_error *error);
@@ -129,6 +133,15 @@ int gw_comm_copy(struct gw_comm *comm, const struct gw_comm_span *to, const void
 /* gw_comm_reaches returns true if an operation with a stream can access the memory (if the backend
  * has no streams: true). */
 bool gw_comm_reaches(struct gw_comm *comm, const void *memory);
+
+/* gw_comm_multiply creates a communicator of the host backend in which every rank of `comm` has
+ * `each` (>= 1) ranks, for threads of its process: rank * each to rank * each + each - 1. It is
+ * collective; `each` is the same on all ranks. `children` receives the `each` communicators of this
+ * process, which the caller closes. They follow their parent and fail together, as those of
+ * gw_comm_split. The first one has the pulse of the parent. Returns GW_EINVAL on all ranks if there
+ * would be more than GW_COMM_HOST_RANKS_MAX ranks. */
+int gw_comm_multiply(struct gw_comm *comm, int each, struct gw_comm **children,
+                     struct gw_error *error);
 
 /* gw_comm_group_add records an operation. Returns GW_ENOMEM, or GW_EINVAL if the operation is not
  * allowed in a group. */

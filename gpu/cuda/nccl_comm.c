@@ -327,6 +327,15 @@ static void nccl_close(struct gw_comm *comm)
 static int nccl_split(struct gw_comm *comm, const struct gw_comm_split *split,
                       struct gw_comm **child, struct gw_error *error);
 
+/* Control communicators need no device. */
+static int nccl_multiply(struct gw_comm *comm, int each, struct gw_comm **children,
+                         struct gw_error *error)
+{
+    struct gw_nccl *self = (struct gw_nccl *)comm;
+    int rc = gw_nccl_wait_begin(self, GW_COMM_SPLIT, error);
+    return rc < 0 ? rc : self->host->backend->multiply(self->host, each, children, error);
+}
+
 static const struct gw_comm_backend nccl_backend = {
     .name = "nccl",
     .has_streams = true,
@@ -337,6 +346,7 @@ static const struct gw_comm_backend nccl_backend = {
     .abort = nccl_abort,
     .close = nccl_close,
     .split = nccl_split,
+    .multiply = nccl_multiply,
     .group = nccl_group,
     .stream = nccl_stream,
     .follow = nccl_follow,

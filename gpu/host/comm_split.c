@@ -1,4 +1,6 @@
-/* Splits a host communicator into smaller communicators, one for each part.
+/* Splits a host communicator into smaller communicators, one for each part, or gives each of its
+ * ranks several ranks of a new communicator: this is one part in which each rank counts `each`
+ * times.
  *
  * First, every rank sends its colour and key to every other rank (one all_gather), so each rank
  * knows the members of its part. On each host, the first rank of a part creates a segment for the
@@ -9,6 +11,7 @@
 #include "gpu/host/comm_split.h"
 
 #include "gpu/host/segment.h"
+#include "graph/base/thread.h"
 #include "graph/wire/endpoint.h"
 
 #include <errno.h>
@@ -31,6 +34,7 @@ struct offer {
 
 struct part {
     const struct gw_comm_split_site *site;
+    int each;             /* number of children of each rank */
     struct wish *wishes;  /* [size] */
     struct offer *offers; /* [size] */
     int *members;         /* [count], the parent's rank numbers in the order of the child's ranks */
@@ -151,7 +155,7 @@ static int offer_make(struct part *part)
     if (rc < 0 || part->count == 0)
         return rc;
     if (part->self == part->first) {
-        rc = gw_segment_create(part->local, &part->segment, part->error);
+        rc = gw_segment_create(part->local * part->each, &part->segment, part->error);
         offer->segment = part->segment;
     }
     if (rc == 0 && part->self == 0 && has_hosts(part)) {
@@ -181,37 +185,79 @@ static int segment_take(struct part *part)
     return rc;
 }
 
-static int hosts_open(struct part *part, struct gw_comm **child)
+/* One child of this rank. */
+struct opening {
+    const struct part *part;
+    int index; /* 0 to each - 1 */
+    struct gw_comm *comm;
+    int rc;
+    struct gw_error error;
+    pthread_t thread;
+};
+
+static int hosts_open(struct opening *opening)
 {
+    const struct part *part = opening->part;
     const struct gw_comm_split_site *site = part->site;
+    const int each = part->each;
     /* Each part has its own attempt number, so that a connection to another part is refused. */
     const uint64_t which = *site->splits << 32 ^ (uint64_t)part->wishes[site->comm->rank].colour;
-    const struct gw_comm_hosts_options options =
-        GW_INIT(gw_comm_hosts_options, .fd = part->segment, .rank = part->self,
-                .ranks = part->count, .first_rank = part->first, .local_ranks = part->local,
-                .attempt = (site->attempt ^ which) * 0x9e3779b97f4a7c15,
-                .endpoint = part->offers[part->members[0]].endpoint, .listener = part->listener,
-                .key = site->key, .timeout_ns = site->comm->timeout_ns);
-    return site->open_hosts(&options, child, part->error);
+    const struct gw_comm_hosts_options options = GW_INIT(
+        gw_comm_hosts_options, .fd = part->segment, .rank = part->self * each + opening->index,
+        .ranks = part->count * each, .first_rank = part->first * each,
+        .local_ranks = part->local * each, .attempt = (site->attempt ^ which) * 0x9e3779b97f4a7c15,
+        .endpoint = part->offers[part->members[0]].endpoint, .listener = part->listener,
+        .key = site->key, .timeout_ns = site->comm->timeout_ns);
+    return site->open_hosts(&options, &opening->comm, &opening->error);
 }
 
-static int child_open(struct part *part, struct gw_comm **child)
+static void *child_open(void *arg)
 {
+    struct opening *opening = arg;
+    const struct part *part = opening->part;
     const struct gw_comm_split_site *site = part->site;
-    if (part->count == 0)
-        return 0;
-    const struct gw_comm_host_options options =
-        GW_INIT(gw_comm_host_options, .fd = part->segment, .rank = part->self, .ranks = part->count,
-                .timeout_ns = site->comm->timeout_ns);
-    int rc =
-        has_hosts(part) ? hosts_open(part, child) : site->open_host(&options, child, part->error);
-    if (rc == 0)
-        (*child)->pulse =
-            site->comm->pulse; /* parent and child are used by the same thread of the same rank */
+    const struct gw_comm_host_options options = GW_INIT(
+        gw_comm_host_options, .fd = part->segment, .rank = part->self * part->each + opening->index,
+        .ranks = part->count * part->each, .timeout_ns = site->comm->timeout_ns);
+    opening->rc = has_hosts(part) ? hosts_open(opening)
+                                  : site->open_host(&options, &opening->comm, &opening->error);
+    if (opening->rc == 0 && opening->index == 0)
+        opening->comm->pulse = site->comm->pulse; /* parent and first child are used by the same
+                                                     thread of the same rank */
+    return NULL;
+}
+
+/* The children of a rank join at the same time, because ranks of several hosts wait for each other
+ * there. */
+static int children_open(struct part *part, struct gw_comm **children)
+{
+    struct opening *openings = calloc((size_t)part->each, sizeof *openings);
+    int rc = openings ? 0 : gw_error_set(part->error, GW_ENOMEM, "split");
+    int started = 0;
+    for (; rc == 0 && started < part->each; started++) {
+        struct opening *opening = &openings[started];
+        *opening = (struct opening){.part = part, .index = started};
+        if (started > 0 && gw_thread_start(&opening->thread, child_open, opening) != 0)
+            rc = gw_error_set(part->error, GW_ENOMEM, "split: no thread");
+        if (rc < 0)
+            break;
+    }
+    if (rc < 0) /* the other ranks would wait for this one */
+        gw_segment_abort(part->followed, GW_ENOMEM, part->self * part->each);
+    if (started > 0)
+        (void)child_open(&openings[0]);
+    for (int i = 0; i < started; i++) {
+        if (i > 0)
+            (void)pthread_join(openings[i].thread, NULL);
+        if (rc == 0 && openings[i].rc < 0)
+            rc = gw_error_set(part->error, openings[i].rc, "%s", openings[i].error.text);
+        children[i] = openings[i].comm;
+    }
+    free(openings);
     return rc;
 }
 
-static int part_run(struct part *part, const struct gw_comm_split *split, struct gw_comm **child)
+static int part_run(struct part *part, const struct gw_comm_split *split, struct gw_comm **children)
 {
     const struct gw_comm_split_site *site = part->site;
     part->wishes[site->comm->rank] = (struct wish){split->colour, split->key};
@@ -224,42 +270,67 @@ static int part_run(struct part *part, const struct gw_comm_split *split, struct
         rc = share(part, part->offers, sizeof *part->offers);
     if (rc == 0)
         rc = agree(part, segment_take(part));
-    return rc < 0 ? rc : agree(part, child_open(part, child));
+    return rc < 0 ? rc : agree(part, part->count > 0 ? children_open(part, children) : 0);
+}
+
+static void children_close(struct gw_comm **children, int each)
+{
+    for (int i = 0; i < each; i++)
+        if (children[i])
+            children[i]->backend->close(children[i]);
+}
+
+/* children[each] receives the communicators of this rank, or NULL if it is in no part. */
+static int split_run(struct part *part, const struct gw_comm_split *split,
+                     struct gw_comm **children)
+{
+    const struct gw_comm_split_site *site = part->site;
+    const size_t size = (size_t)site->comm->size;
+    struct gw_error unread;
+    part->error = part->error ? part->error : &unread;
+    part->segment = part->listener = -1;
+    part->wishes = calloc(size, sizeof *part->wishes);
+    part->offers = calloc(size, sizeof *part->offers);
+    part->members = calloc(size, sizeof *part->members);
+    memset(children, 0, (size_t)part->each * sizeof(struct gw_comm *));
+    int rc;
+    if (part->wishes && part->offers && part->members) {
+        rc = part_run(part, split, children);
+    } else { /* the other ranks wait in the first stage: break the communicator so that they do not
+                wait forever */
+        gw_comm_abort(site->comm, GW_ENOMEM, site->comm->rank);
+        rc = gw_error_set(part->error, GW_ENOMEM, "split of %zu ranks", size);
+    }
+    if (site->splits)
+        ++*site->splits;
+    if (rc < 0)
+        children_close(children, part->each);
+    if (part->followed)
+        gw_segment_unref(part->followed);
+    if (part->segment >= 0)
+        close(part->segment);
+    if (part->listener >= 0)
+        close(part->listener);
+    free(part->wishes);
+    free(part->offers);
+    free(part->members);
+    return rc;
 }
 
 int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_comm_split *split,
                        struct gw_comm **child, struct gw_error *error)
 {
-    const size_t size = (size_t)site->comm->size;
-    struct gw_error unread;
-    struct gw_comm *made = NULL;
-    struct part part = {
-        .site = site, .segment = -1, .listener = -1, .error = error ? error : &unread};
-    part.wishes = calloc(size, sizeof *part.wishes);
-    part.offers = calloc(size, sizeof *part.offers);
-    part.members = calloc(size, sizeof *part.members);
-    int rc;
-    if (part.wishes && part.offers && part.members) {
-        rc = part_run(&part, split, &made);
-    } else { /* the other ranks wait in the first stage: break the communicator so that they do not
-                wait forever */
-        gw_comm_abort(site->comm, GW_ENOMEM, site->comm->rank);
-        rc = gw_error_set(error, GW_ENOMEM, "split of %zu ranks", size);
-    }
-    if (site->splits)
-        ++*site->splits;
+    struct part part = {.site = site, .each = 1, .error = error};
+    struct gw_comm *made;
+    int rc = split_run(&part, split, &made);
     if (rc == 0)
         *child = made;
-    else if (made)
-        made->backend->close(made);
-    if (part.followed)
-        gw_segment_unref(part.followed);
-    if (part.segment >= 0)
-        close(part.segment);
-    if (part.listener >= 0)
-        close(part.listener);
-    free(part.wishes);
-    free(part.offers);
-    free(part.members);
     return rc;
+}
+
+int gw_comm_split_multiply(const struct gw_comm_split_site *site, int each,
+                           struct gw_comm **children, struct gw_error *error)
+{
+    struct part part = {.site = site, .each = each, .error = error};
+    return split_run(&part, &(const struct gw_comm_split){.colour = 0}, children);
 }

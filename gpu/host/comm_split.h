@@ -1,4 +1,4 @@
-/* gw_comm_split for communicators of the host backend. */
+/* gw_comm_split and gw_comm_multiply for communicators of the host backend. */
 #ifndef GW_GPU_COMM_SPLIT_H
 #define GW_GPU_COMM_SPLIT_H
 
@@ -24,5 +24,9 @@ struct gw_comm_split_site {
 /* gw_comm_split_host implements gw_comm_split for the communicator that `site` describes. */
 int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_comm_split *split,
                        struct gw_comm **child, struct gw_error *error);
+
+/* gw_comm_split_multiply implements gw_comm_multiply. */
+int gw_comm_split_multiply(const struct gw_comm_split_site *site, int each,
+                           struct gw_comm **children, struct gw_error *error);
 
 #endif

@@ -392,14 +392,26 @@ static void host_close(struct gw_comm *comm)
     free(host);
 }
 
+static struct gw_comm_split_site host_site(struct gw_comm *comm)
+{
+    return (struct gw_comm_split_site){.comm = comm,
+                                       .segment = ((struct gw_comm_host *)comm)->segment,
+                                       .hosts = 1,
+                                       .open_host = gw_comm_open_host};
+}
+
 static int host_split(struct gw_comm *comm, const struct gw_comm_split *split,
                       struct gw_comm **child, struct gw_error *error)
 {
-    const struct gw_comm_split_site site = {.comm = comm,
-                                            .segment = ((struct gw_comm_host *)comm)->segment,
-                                            .hosts = 1,
-                                            .open_host = gw_comm_open_host};
+    const struct gw_comm_split_site site = host_site(comm);
     return gw_comm_split_host(&site, split, child, error);
+}
+
+static int host_multiply(struct gw_comm *comm, int each, struct gw_comm **children,
+                         struct gw_error *error)
+{
+    const struct gw_comm_split_site site = host_site(comm);
+    return gw_comm_split_multiply(&site, each, children, error);
 }
 
 static int host_meet(struct gw_comm *comm, const struct gw_segment_call *call, int32_t *worst,
@@ -428,6 +440,7 @@ static const struct gw_comm_backend host_backend = {
     .name = "host",
     .has_streams = false,
     .split = host_split,
+    .multiply = host_multiply,
     .meet = host_meet,
     .segment = host_segment,
     .run = host_run,

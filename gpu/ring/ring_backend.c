@@ -531,11 +531,10 @@ static void ring_close(struct gw_comm *comm)
     gw_comm_ring_free((struct gw_comm_ring *)comm);
 }
 
-static int ring_split(struct gw_comm *comm, const struct gw_comm_split *split,
-                      struct gw_comm **child, struct gw_error *error)
+static struct gw_comm_split_site ring_site(struct gw_comm *comm)
 {
     struct gw_comm_ring *self = (struct gw_comm_ring *)comm;
-    const struct gw_comm_split_site site = {
+    return (struct gw_comm_split_site){
         .comm = comm,
         .segment = self->local->segment,
         .hosts = self->hosts,
@@ -547,7 +546,20 @@ static int ring_split(struct gw_comm *comm, const struct gw_comm_split *split,
         .endpoint = self->places[comm->rank].endpoint,
         .splits = &self->splits,
     };
+}
+
+static int ring_split(struct gw_comm *comm, const struct gw_comm_split *split,
+                      struct gw_comm **child, struct gw_error *error)
+{
+    const struct gw_comm_split_site site = ring_site(comm);
     return gw_comm_split_host(&site, split, child, error);
+}
+
+static int ring_multiply(struct gw_comm *comm, int each, struct gw_comm **children,
+                         struct gw_error *error)
+{
+    const struct gw_comm_split_site site = ring_site(comm);
+    return gw_comm_split_multiply(&site, each, children, error);
 }
 
 static struct gw_segment *ring_segment(const struct gw_comm *comm)
@@ -560,6 +572,7 @@ const struct gw_comm_backend gw_comm_ring_backend = {
     .has_streams = false,
     .overlaps = true,
     .split = ring_split,
+    .multiply = ring_multiply,
     .meet = ring_meet,
     .segment = ring_segment,
     .run = ring_run,

@@ -40,6 +40,7 @@ class Nccl(e2e.Case):
         self.assertEqual(self.run_program(NCCL, "without").stdout, "ok\n")
         self.env["LD_LIBRARY_PATH"] = os.path.join(e2e.BUILD, "fake")
         self.assertEqual(self.run_program(NCCL).stdout, "ok\n")
+        self.assertEqual(self.run_program(NCCL, "several").stdout, "ok\n")
         self.assertEqual(self.run_program(NCCL, "die").stdout, "ok\n")
         self.env["FAKE_NCCL_FAULT"] = "duplicate"
         self.assertEqual(self.run_program(NCCL, "fails").stdout, "ok\n")

@@ -9,6 +9,7 @@
 
 extern const struct comm_backend_hooks comm_nccl_hooks;
 int nccl_upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct gw_comm **comm);
+void nccl_environment(int rank); /* of a process */
 
 #ifndef NCCL_RANKS_MAX
 #define NCCL_RANKS_MAX 4 /* contexts that share one GPU */
@@ -19,7 +20,7 @@ static int nccl_create(int ranks, int *handle)
     return gw_comm_segment_create(ranks, handle, NULL);
 }
 
-static void set_environment(int rank)
+void nccl_environment(int rank)
 {
     static const char *const pairs[][2] = {
         {"CUDA_VISIBLE_DEVICES", "0"}, {"NCCL_NET", "Socket"},    {"NCCL_SOCKET_IFNAME", "lo"},
@@ -40,7 +41,7 @@ int nccl_upgrade(struct gw_comm *host, int rank, uint64_t timeout_ns, struct gw_
     const struct gw_comm_nccl_options options =
         GW_INIT(gw_comm_nccl_options, .host = host, .timeout_ns = 120000000000);
     struct gw_error error;
-    set_environment(rank);
+    nccl_environment(rank);
     int rc = gw_comm_open_nccl(&options, comm, &error);
     if (rc < 0) {
         (void)fprintf(stderr, "rank %d: %s\n", rank, error.text);

@@ -339,6 +339,7 @@ PARTS = {
     "optimizers": ("float beside double; times", 30, program("nccl_optimizers")),
     "torch_optimizers": ("optimizers beside PyTorch's, fused", 60, torch_optimizers),
     "checkpoints": ("checkpoints from the GPU's memory", 60, program("nccl_checkpoints")),
+    "gpus": ("several GPUs a rank", 60, program("nccl_gpus")),
     "places": ("checkpoints into the GPU's memory", 60, program("nccl_places")),
     "norm": ("batch norm over the batch of all ranks", 60, program("nccl_norm")),
     "petnames": ("pet names beside PyTorch", 90, example(

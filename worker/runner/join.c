@@ -146,13 +146,6 @@ void gw_join_device(struct gw_comm **comm)
  * none. If NCCL is missing on one host, all ranks keep the host backend. */
 static int open_nccl(struct gw_join *join, struct gw_comm **comm, struct gw_error *error)
 {
-    if (gw_join_gpu_count() > 1) {
-        gw_comm_close(*comm);
-        return gw_error_set(error, GW_EINVAL,
-                            "each rank has %u GPUs, but the communicator of a gang of functions "
-                            "uses one: ask for one GPU a rank, and for more ranks",
-                            (unsigned)gw_join_gpu_count());
-    }
     const struct gw_comm_nccl_options options = GW_INIT(gw_comm_nccl_options, .host = *comm);
     struct gw_error why;
     struct gw_comm *nccl;
@@ -187,7 +180,7 @@ int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t 
         (void)snprintf(join->note, sizeof join->note,
                        "gangway: ranks of this gang share a GPU's MIG instances, which NCCL "
                        "refuses: its communicator reaches host memory only\n");
-    else if (rc == 0 && has_own_gpu())
+    else if (rc == 0 && has_own_gpu() && gw_join_gpu_count() == 1)
         rc = open_nccl(join, &opened, error);
     if (rank != 0)
         join->note[0] = '\0';

@@ -27,9 +27,8 @@ int gw_join_go(struct gw_join *join, const struct gw_msg_gang_start *go, const i
 
 /* gw_join_open joins the communicator as `rank` and clears the state. Ranks of one worker use the
  * shared memory segment. Ranks of several workers also use connections to the other workers' ranks.
- * If the ranks have GPUs of their own, NCCL is used. Returns GW_EPROTO and sets the error if the
- * message lacks something, GW_EINVAL if a rank has several GPUs, otherwise the errors of
- * gw_comm_open_host and gw_comm_open_hosts. */
+ * If each rank has one GPU of its own, NCCL is used. Returns GW_EPROTO and sets the error if the
+ * message lacks something, otherwise the errors of gw_comm_open_host and gw_comm_open_hosts. */
 int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                  struct gw_comm **comm, struct gw_error *error);
 

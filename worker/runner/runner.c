@@ -425,6 +425,7 @@ static int join_gang(struct runner *runner, struct gw_task *task, uint32_t *outc
     task->rank = runner->rank;
     task->world = runner->gang.world;
     task->local_rank = runner->rank - runner->gang.first_rank;
+    task->is_gpu_shared = runner->gang.physical_gpu_shared != 0;
     task->attempt = runner->attempt;
     task->checkpoint_from = runner->gang.checkpoint;
     task->checkpoint_lost = runner->gang.checkpoint_lost != 0;

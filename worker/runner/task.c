@@ -37,6 +37,7 @@ void gw_task_reset(struct gw_task *task)
     task->makes_actor = false;
     task->rank = task->local_rank = 0;
     task->world = 1;
+    task->is_gpu_shared = false;
     task->error.code = 0;
     task->error.text[0] = '\0';
     task->checkpoint_dir[0] = '\0';

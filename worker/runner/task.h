@@ -37,6 +37,7 @@ struct gw_task {
     uint64_t job;
     uint32_t index, try_number, rank, world, local_rank;
     struct gw_comm *comm; /* owned; NULL: not needed yet */
+    bool is_gpu_shared;   /* ranks of its gang have MIG instances of one physical GPU */
     const struct gw_task_hooks *hooks;
     struct gw_actor_instance *actor; /* the actor that it creates or is a call of; NULL: none */
     bool makes_actor;

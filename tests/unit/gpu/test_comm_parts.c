@@ -1,7 +1,9 @@
 /* Parts and groups of communicators, on any backend that fills in comm_backend_hooks: smaller
  * communicators of a larger one, several operations at once, and features of some backends. */
+#include "gpu/base/comm_backend.h"
 #include "tests/unit/gpu/comm_world.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -167,6 +169,94 @@ static int rank_broken_part(struct world_rank *self)
 static void abort_of_a_part_leaves_the_parent_usable(void **state)
 {
     run(RANKS, rank_broken_part);
+}
+
+/* -- Several ranks of a process ------------------------------------------------------------------
+ */
+
+struct child {
+    struct gw_comm *comm;
+    int64_t sum;
+    pthread_t thread;
+};
+
+static void *child_main(void *arg)
+{
+    struct child *child = arg;
+    child->sum = sum(child->comm, gw_comm_rank(child->comm), NULL);
+    return NULL;
+}
+
+/* Each thread of a process is a rank of its own. */
+static int rank_multiplied(struct world_rank *self)
+{
+    enum { EACH = 3 };
+    const int size = self->ranks * EACH;
+    struct gw_comm *comms[EACH];
+    struct child children[EACH];
+    struct gw_error error;
+    RANK_CHECK_RC(gw_comm_multiply(self->comm, EACH, comms, &error), 0);
+    for (int i = 0; i < EACH; i++) {
+        children[i].comm = comms[i];
+        RANK_CHECK(gw_comm_size(comms[i]) == size);
+        RANK_CHECK(gw_comm_rank(comms[i]) == self->rank * EACH + i);
+        RANK_CHECK(strcmp(gw_comm_backend(comms[i]), "host") == 0);
+        RANK_CHECK(pthread_create(&children[i].thread, NULL, child_main, &children[i]) == 0);
+    }
+    for (int i = 0; i < EACH; i++) {
+        RANK_CHECK(pthread_join(children[i].thread, NULL) == 0);
+        RANK_CHECK(children[i].sum == size * (size - 1) / 2);
+        gw_comm_close(comms[i]);
+    }
+    RANK_CHECK(sum(self->comm, 1, &error) == self->ranks);
+    return 0;
+}
+
+static int rank_limit(struct world_rank *self)
+{
+    struct gw_comm *comms[GW_COMM_HOST_RANKS_MAX];
+    struct gw_error error;
+    RANK_CHECK_RC(gw_comm_multiply(self->comm, GW_COMM_HOST_RANKS_MAX / 2 + 1, comms, &error),
+                  GW_EINVAL);
+    RANK_CHECK(strstr(error.text, "2 x 65 ranks (1 to 128)"));
+    RANK_CHECK_RC(gw_comm_multiply(self->comm, GW_COMM_HOST_RANKS_MAX / 2, comms, &error), 0);
+    for (int i = 0; i < GW_COMM_HOST_RANKS_MAX / 2; i++)
+        gw_comm_close(comms[i]);
+    RANK_CHECK_RC(gw_comm_group_begin(self->comm, &error), 0);
+    RANK_CHECK_RC(gw_comm_multiply(self->comm, 1, comms, &error), GW_EINVAL);
+    RANK_CHECK_RC(gw_comm_group_end(self->comm, &error), 0);
+    return 0;
+}
+
+static void multiplied_communicator_has_a_rank_for_each_thread(void **state)
+{
+    for (int ranks = 1; ranks <= 5; ranks++)
+        run(ranks, rank_multiplied);
+    if (hooks->is_host)
+        run(2, rank_limit);
+}
+
+/* A thread that waits is woken if the whole is aborted. */
+static int rank_multiplied_orphan(struct world_rank *self)
+{
+    struct gw_comm *comms[2];
+    struct gw_error error;
+    RANK_CHECK_RC(gw_comm_multiply(self->comm, 2, comms, &error), 0);
+    world_tell(self);
+    RANK_CHECK_RC(gw_comm_barrier(comms[1], &error), GW_EABORTED); /* no rank calls it on [0] */
+    RANK_CHECK(strstr(error.text, "rank 2: a task's process crashed"));
+    gw_comm_close(comms[0]);
+    gw_comm_close(comms[1]);
+    return 0;
+}
+
+static void abort_of_the_parent_aborts_its_multiple(void **state)
+{
+    struct world world = {.hooks = hooks, .ranks = RANKS, .function = rank_multiplied_orphan};
+    world_start(&world);
+    world_hear(&world, RANKS);
+    assert_int_equal(hooks->abort(world.handle, GW_ECRASHED, 2), 0);
+    assert_int_equal(world_join(&world), 0);
 }
 
 /* -- Groups --------------------------------------------------------------------------------------
@@ -365,6 +455,8 @@ int main(void)
         cmocka_unit_test(split_communicators_work_beside_their_parent),
         cmocka_unit_test(abort_of_the_parent_aborts_its_parts),
         cmocka_unit_test(abort_of_a_part_leaves_the_parent_usable),
+        cmocka_unit_test(multiplied_communicator_has_a_rank_for_each_thread),
+        cmocka_unit_test(abort_of_the_parent_aborts_its_multiple),
         cmocka_unit_test(grouped_operations_complete_without_deadlock),
         cmocka_unit_test(mismatch_in_a_group_is_refused),
         cmocka_unit_test(backend_specific_calls_work_or_return_enotsup),

@@ -114,9 +114,33 @@ GW_API struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *e
 
 /* gw_task_comm returns the gang's communicator; in an ordinary task one with a single rank (of
  * NCCL, on the task's first GPU, if it has a whole GPU and NCCL is there). It is borrowed; the
- * runner closes it. In a gang of functions a rank has at most one GPU, because the communicator
- * uses one. */
+ * runner closes it. If each rank of a gang has several GPUs, it is one of the host backend, with
+ * the ranks of the task; gw_task_gpus_run gives communicators for the GPUs. */
 GW_API struct gw_comm *gw_task_comm(struct gw_task *task);
+
+/* gw_task_gpus_run calls run(comm, gpu, arg, error) once for each GPU of this task, each on a
+ * thread of its own, and returns when all have returned. It is collective: all ranks of a gang call
+ * it. `comm` is an NCCL communicator over all GPUs of all ranks, borrowed until run returns. With G
+ * GPUs for each of W ranks its size is W * G, and GPU i of rank r is rank r * G + i. So gw_ddp, the
+ * samplers and the optimizers work with it as in a gang of W * G ranks with one GPU. `gpu` counts
+ * from 0 and is the CUDA device, which is the current one of the thread. `arg` is the same for all
+ * threads.
+ *
+ * GPU 0 has the task's own thread. Only this thread may call gw_task_step, gw_task_checkpoint_save
+ * and other functions of the task; they use the ranks of the task (gw_task_comm). Broadcast an
+ * answer of gw_task_step on `comm` to the other threads.
+ *
+ * Returns what run returned for GPU 0, if that is not negative and no thread failed. If run fails
+ * (negative; with a text in error), `comm` breaks with this error on all ranks, and the call
+ * returns it on all ranks, with the task's error set. `comm` also breaks if the gang ends. Other
+ * errors, on all ranks before any thread runs: GW_ENOTSUP: a rank has no GPU for itself (none, a
+ * part of one, MIG instances of one physical GPU), NCCL is missing, or the ranks share a process
+ * (GANGWAY_INLINE); GW_EMISMATCH: ranks have different numbers of GPUs; GW_EINVAL: more than
+ * GW_COMM_HOST_RANKS_MAX GPUs; GW_ENOMEM; those of gw_comm_open_nccl. */
+GW_API int gw_task_gpus_run(struct gw_task *task,
+                            int (*run)(struct gw_comm *comm, uint32_t gpu, void *arg,
+                                       struct gw_error *error),
+                            void *arg);
 
 /* gw_task_actor sets the state of an actor (<gangway/actor.h>), in the task that makes the actor.
  * gw_task_state returns this state in every call of the actor. The task and all calls run in one

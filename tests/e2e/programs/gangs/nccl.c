@@ -1,7 +1,8 @@
 /* A gang of four functions with a GPU each, on workers that have two each: its communicator uses
  * NCCL, on one host or several. `nccl N`: of N functions, and how long each of two gangs took.
  * `nccl die`: rank 3 exits during the run. `nccl fails`: NCCL does not start. `nccl without`: there
- * is no NCCL, and the gang runs without it. Prints "ok". */
+ * is no NCCL, and the gang runs without it. `nccl several`: a gang of two functions with two GPUs
+ * each, and a task with two. Prints "ok". */
 #include "tests/e2e/programs/check.h"
 
 #include <gangway/gangway.h>
@@ -65,6 +66,52 @@ static int reduce(struct gw_task *task)
 }
 GW_TASK(reduce);
 
+/* All GPUs of all ranks, which are numbered in the order of the ranks. */
+static int gpu_main(struct gw_comm *comm, uint32_t gpu, void *arg, struct gw_error *why)
+{
+    const struct gw_task *task = arg;
+    const int size = gw_comm_size(comm);
+    int64_t sum = gw_comm_rank(comm);
+    void *memory;
+    int rc = gw_comm_alloc(comm, COUNT, &memory, why);
+    if (rc == 0) /* by NCCL */
+        rc = gw_comm_all_reduce(
+            comm, GW_COMM_ARGS(.recv = memory, .count = COUNT / 4, .dtype = GW_DTYPE_F32), why);
+    if (rc == 0)
+        rc = gw_comm_all_reduce(comm, GW_COMM_ARGS(.recv = &sum, .count = 1, .dtype = GW_DTYPE_I64),
+                                why);
+    if (rc == 0 &&
+        (strcmp(gw_comm_backend(comm), "nccl") != 0 || sum != size * (size - 1) / 2 ||
+         gw_comm_rank(comm) != (int)(gw_task_rank(task) * gw_task_gpu_count(task) + gpu)))
+        rc = gw_error_set(why, GW_ECORRUPT, "rank %d of %d", gw_comm_rank(comm), size);
+    return rc < 0 ? rc : size;
+}
+
+static int use_all(struct gw_task *task)
+{
+    int size = gw_task_gpus_run(task, gpu_main, task);
+    return size < 0 ? size : gw_task_return(task, gw_i64(size));
+}
+GW_TASK(use_all);
+
+static void several(struct gw_client *client)
+{
+    struct gw_graph *graph = gw_graph_new();
+    const gw_node nodes[] = {gw_call(graph, use_all, GW_GANG(.ranks = 2, .gpu.count = 2)),
+                             gw_call(graph, use_all, GW_OPTIONS(.gpu.count = 2))};
+    for (int i = 0; i < 2; i++) {
+        struct gw_future *future;
+        struct gw_value *value;
+        int64_t size;
+        CHECK(gw_client_submit(client, graph, nodes[i], &future, &error) == 0);
+        CHECK(gw_future_get(future, 0, &value, &error) == 0);
+        CHECK(gw_value_get_i64(value, &size, &error) == 0 && size == (i == 0 ? 4 : 2));
+        gw_value_unref(value);
+        gw_future_release(future);
+    }
+    gw_graph_free(graph);
+}
+
 static double now_ms(void)
 {
     struct timespec now;
@@ -84,7 +131,10 @@ int main(int argc, char **argv)
     const bool dies = strcmp(mode, "die") == 0, fails = strcmp(mode, "fails") == 0;
     const bool without = strcmp(mode, "without") == 0;
     CHECK(gw_client_open(NULL, &client, &error) == 0);
-    for (int round = 0; round < (*mode ? 1 : 2); round++) { /* warm runners join again */
+    if (strcmp(mode, "several") == 0)
+        several(client);
+    for (int round = strcmp(mode, "several") == 0 ? 2 : 0; round < (*mode ? 1 : 2);
+         round++) { /* warm runners join again */
         struct gw_graph *graph = gw_graph_new();
         const double start_ms = now_ms();
         gw_node node = gw_call(graph, reduce,
