@@ -1,4 +1,4 @@
-/* What the gang of an example prints. */
+/* The output of the gang of an example. */
 #ifndef GW_EXAMPLES_RANK_LOG_H
 #define GW_EXAMPLES_RANK_LOG_H
 

@@ -397,7 +397,7 @@ static void put_image(struct run *run, size_t n, size_t i, int right, int down)
 /* This rank's part of the batch: the next images of the epoch's order, one rank after the other. So
  * the batch has the same images with any number of ranks. Each image is moved by up to SHIFT_MAX
  * pixels, in each epoch in another way, so that the network sees more than the few images of the
- * data. How depends on the image and the epoch alone, and so not on the number of ranks. */
+ * data. The change depends on the image and the epoch alone, and so not on the number of ranks. */
 static void choose_batch(struct run *run)
 {
     gw_sampler_skip(run->sampler, run->at.used);

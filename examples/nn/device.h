@@ -43,7 +43,7 @@ struct nn_product {
     size_t step_a, step_b, step_c;
 };
 
-/* What libnn-cuda.so does; the functions below call it. */
+/* Functions of libnn-cuda.so; the functions below call them. */
 struct nn_device_kind {
     size_t real_bytes; /* of its nn_real */
     void *(*alloc)(struct nn_device *device, size_t bytes);

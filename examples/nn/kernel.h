@@ -1,7 +1,7 @@
-/* What a GPU computes besides matrix products, as kernels of two shapes. A kernel of elements has a
- * thread for each of its outputs, which reads whatever that one needs. A kernel of sums has a block
- * of threads for each output, which share the numbers to be added. So no two threads write to one
- * place, and a result is the same in every run.
+/* Computations of a GPU besides matrix products, as kernels of two shapes. A kernel of elements has
+ * a thread for each of its outputs, which reads whatever that one needs. A kernel of sums has a
+ * block of threads for each output, which share the numbers to be added. So no two threads write to
+ * one place, and a result is the same in every run.
  *
  * The arithmetic is in kernel_body.inc, one source for the GPU and for tests without one. */
 #ifndef GW_EXAMPLES_NN_KERNEL_H

@@ -283,7 +283,7 @@ static void reset_statistics(const struct nn_net *net, nn_real *statistics)
     }
 }
 
-/* What only a device needs: the input, more scratch, and a copy of the statistics. */
+/* Memory that only a device needs: the input, more scratch, and a copy of the statistics. */
 static int prepare_device(struct nn_net *net, size_t samples)
 {
     const size_t input = samples * nn_shape_size(net->layers[0].shape);

@@ -1,12 +1,12 @@
 /* Forward and backward of the pet-names model on a GPU, by the products and steps of model.c and
- * gates.c. What differs: sums over nodes are products with ones or with one-hot symbols, and a
+ * gates.c. The differences: sums over nodes are products with ones or with one-hot symbols, and a
  * parent collects the gradients of its children, where on the CPU they are added to it. */
 #include "examples/petnames/device_model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a layer keeps of a batch, as struct pet_gates does. */
+/* The values that a layer keeps of a batch, as struct pet_gates does. */
 struct layer {
     nn_real *gates, *cell, *squash, *output;
 };

@@ -53,8 +53,9 @@ struct gw_kernel_piece {
     uint64_t tensor;
 };
 
-/* Numbers that kernels leave for later kernels. What changes from step to step is here and not in
- * the arguments of a launch, because a CUDA graph repeats a launch with the same arguments. */
+/* Numbers that kernels leave for later kernels. A number that changes from step to step is here and
+ * not in the arguments of a launch, because a CUDA graph repeats a launch with the same arguments.
+ */
 struct gw_kernel_scalars {
     double squares; /* of all gradients as they are in memory */
     double clip;    /* the factor of gw_clip_norm; used if step.clips */

@@ -15,7 +15,7 @@ struct gw_side_copy_item {
     size_t bytes; /* at least 1 */
 };
 
-/* What libgangway-cuda.so offers. A stream is a cudaStream_t of the calling thread's device. */
+/* Functions of libgangway-cuda.so. A stream is a cudaStream_t of the calling thread's device. */
 struct gw_side_copy_device {
     /* Makes a stream for the copies. `close` waits for them and frees all; NULL is allowed. */
     int (*open)(void *stream, struct gw_side_copy **side, struct gw_error *error);

@@ -1,7 +1,7 @@
-/* Which messages and connections of a server get a line in the audit log (scheduler/store/audit.h):
- * requests of clients that change something, when they are answered; workers that join and leave;
- * refused peers; changes of the token file. All functions do nothing if
- * `audit` is NULL. */
+/* The messages and connections of a server that get a line in the audit log
+ * (scheduler/store/audit.h): requests of clients that change something, when they are answered;
+ * workers that join and leave; refused peers; changes of the token file. All functions do nothing
+ * if `audit` is NULL. */
 #ifndef GW_SCHEDULER_NET_SERVER_AUDIT_H
 #define GW_SCHEDULER_NET_SERVER_AUDIT_H
 

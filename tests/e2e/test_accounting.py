@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the cluster remembers of ended jobs: who used what."""
+"""The accounting of ended jobs and of their users."""
 import csv
 import io
 import os

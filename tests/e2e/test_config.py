@@ -6,7 +6,7 @@ import signal
 
 import e2e
 
-# What a bad file says (with FILE for its path), after "gangway config: ".
+# The message for a bad file (with FILE for its path), after "gangway config: ".
 BAD = (
     ("worker = { slotz = 3; };", "FILE:1: unknown option slotz, did you mean slots?"),
     ("workers = { };", "FILE:1: unknown group workers, did you mean worker?"),

@@ -272,7 +272,7 @@ class Install(e2e.Case):
             text = file.read().replace("/var/lib", self.dir)
 
         def command(name, address):
-            """What the service runs, with the files in folders of this test."""
+            """The command of the service, with the files in folders of this test."""
             with open(path % name, encoding="utf-8") as file:
                 words = re.search(r"^ExecStart=(.*)$", file.read(), re.M).group(1)
             config = self.write("gangway.conf", text.replace("10.0.0.1:7117", address), mode=0o644)

@@ -393,7 +393,7 @@ PROBES = {
              "print(\"reached\" * (c.ptrace(0x4206, {pid}, 0, 0) == 0))'",
     "shared_memory": "cat /dev/shm/alice && echo reached",
 }
-# What nobody's task may reach
+# Things that nobody's task may reach
 NOBODYS = {
     "token": "grep -z TOKEN /proc/{worker}/environ && echo reached",
     "descriptors": "ls /proc/{worker}/fd && echo reached",

@@ -1,4 +1,4 @@
-/* What the launcher reads: requests of a worker, lists of users, and login.defs. The first byte
+/* The input of the launcher: requests of a worker, lists of users, and login.defs. The first byte
  * chooses. No report of a sanitizer; an accepted name is one that was listed; each refusal has a
  * text. */
 #include "tests/fuzz/fuzz.h"

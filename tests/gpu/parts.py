@@ -41,7 +41,7 @@ class LeftOut(Exception):
 
 
 class Failed(Exception):
-    """What the part found."""
+    """The findings of the part."""
 
 
 class Machine:
@@ -82,7 +82,7 @@ class Machine:
         return uuid, int(used)
 
     def versions(self):
-        """What the JSON says of the machine besides the figures of the part `probe`."""
+        """The facts of the JSON about the machine besides the figures of the part `probe`."""
         driver, gpu = ("fake", "fake") if self.dry else driver_and_gpu()
         return {"commit": commit(), "date": now(), "driver": driver, "gpu": gpu}
 
@@ -123,7 +123,7 @@ def call(*argv, **options):
 
 
 def output(*argv):
-    """What a program printed, which is also printed here."""
+    """The output of a program, which is also printed here."""
     text = subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE).stdout
     print(text, end="", flush=True)
     return text

@@ -1,4 +1,4 @@
-/* What a collective on a stream costs the thread that enqueues it: through comm.h, and with a
+/* The cost of a collective on a stream for the thread that enqueues it: through comm.h, and with a
  * communicator of NCCL that is used directly, in bursts by turns. The communicator of comm.h does
  * not block, so its measure is a raw one that does not block either; a raw one that blocks is
  * measured too. Prints figures. */

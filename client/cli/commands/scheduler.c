@@ -132,7 +132,7 @@ static int read(struct typed *typed, int argc, char **argv, bool *runs)
     return exit_code;
 }
 
-/* What a running scheduler has read of its configuration file. */
+/* The options that a running scheduler has read from its configuration file. */
 struct configuration {
     const struct typed *typed;
     struct gw_config_file *file;

@@ -255,7 +255,7 @@ int gw_usage_print_jobs(struct gw_client *client, const struct gw_usage_scope *s
 /* -- `gangway usage` -----------------------------------------------------------------------------
  */
 
-/* What the sums are for, from the text of --by. */
+/* The columns of --by: a sum for each combination. */
 struct by {
     struct gw_value *list;
     char names[BY_MAX][16];

@@ -1,11 +1,11 @@
-/* What the accounting of the cluster knows: `gangway usage`, and `gangway jobs --ended`. */
+/* Questions to the accounting of the cluster: `gangway usage`, and `gangway jobs --ended`. */
 #ifndef GW_CLI_USAGE_H
 #define GW_CLI_USAGE_H
 
 #include <gangway/gangway.h>
 #include <stdbool.h>
 
-/* What the jobs must have in common; 0 or NULL: anything. */
+/* Conditions for the jobs; 0 or NULL: none. */
 struct gw_usage_scope {
     uint64_t since_ns, until_ns; /* since 1970 */
     const char *user, *account, *queue, *state;

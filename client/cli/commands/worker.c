@@ -126,7 +126,7 @@ static int run_drain(int argc, char **argv)
     const struct gw_options options = {
         .command = "worker drain",
         .arguments = "NAME...",
-        .summary = "Place no more work on workers. What they have begun goes on.",
+        .summary = "Place no more work on workers. Work that has begun goes on.",
         .details =
             "At the deadline, tasks and gangs that still run get SIGTERM (or their --signal)\n"
             "and have their grace time. They run again elsewhere, gangs from their\n"

@@ -27,7 +27,7 @@ struct gw_config_file {
 #define WHOLE_NUMBER "a whole number"
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-/* What the file may have, and the lists among them. */
+/* Names that the file may have, and the lists among them. */
 static const char *const groups[] = {"scheduler", "worker", "policy", "accounts", "queues", NULL};
 
 static bool is_list(const char *name)
@@ -215,7 +215,7 @@ void gw_config_file_close(struct gw_config_file *file)
     free(file);
 }
 
-/* What a value of this kind is in the file. */
+/* The type of a value of this kind in the file. */
 static const char *expected(enum gw_option_kind kind)
 {
     switch (kind) {

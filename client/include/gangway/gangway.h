@@ -191,7 +191,8 @@ struct gw_submit_options {
      * job's number and starts nothing. Its futures then fail with GW_EEXIST; use gw_job_wait to
      * wait for the job. So it is safe to submit again after GW_ECLOSED. */
     const char *key;
-    /* Who pays for the job, and the queue that it waits in, if the cluster has accounts and queues
+    /* The account that pays for the job, and the queue that it waits in, if the cluster has
+     * accounts and queues
      * (`gangway account list`, `gangway queue list`); NULL: those of the user. GW_ENOENT: there is
      * none of this name; GW_EPERM: the user may not use it. */
     const char *account, *queue;
@@ -572,10 +573,10 @@ GW_API int gw_gpu_drain(struct gw_client *client, const char *uuid, struct gw_er
 GW_API int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error);
 
 /* gw_worker_drain places no more work on the workers with a name (the key `name` of the query
- * "workers"). Work that they have begun goes on. What still runs after deadline_ns (UINT64_MAX: no
- * deadline) is ended with its grace period and runs again elsewhere, which does not count against
- * its retry budget. reason: a text for people, copied; NULL: none. The workers stay drained when
- * they or the scheduler restart. A second call replaces reason and deadline.
+ * "workers"). Work that they have begun goes on. Work that still runs after deadline_ns
+ * (UINT64_MAX: no deadline) is ended with its grace period and runs again elsewhere, which does not
+ * count against its retry budget. reason: a text for people, copied; NULL: none. The workers stay
+ * drained when they or the scheduler restart. A second call replaces reason and deadline.
  *
  * gw_worker_undrain allows work there again. Both return 0 when the change is on disk. GW_EPERM:
  * only an admin, or the user who started the cluster, may do this. GW_EINVAL: the worker is not

@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How often a worker is looked at after its deadline: a gang may have been starting or recovering.
+/* The time between two looks at a worker after its deadline: a gang may have been starting or
+ * recovering.
  */
 #define LOOK_NS (100 * GW_NS_PER_MS)
 

@@ -18,7 +18,7 @@
 
 enum { GW_ACCOUNT_KEY_MAX = 2 * GW_ACCOUNT_NAME_MAX + 256 };
 
-/* Whether a task would stay within the quotas of its account and its queue. */
+/* The state of the quotas of an account and a queue if a task started. */
 enum gw_quota {
     GW_QUOTA_WITHIN,
     GW_QUOTA_BORROWS,  /* only with resources that others leave idle */
@@ -43,7 +43,7 @@ struct gw_account_parts {
     uint32_t count;
 };
 
-/* What limits jobs: an account, or a queue of the policy. */
+/* A holder of limits: an account, or a queue of the policy. */
 struct gw_account_holder {
     const char *name;
     const struct gw_account_limits *limits;

@@ -67,8 +67,8 @@ struct gw_cluster_policy {
     uint64_t usage_halves_ns;    /* half-life: usage of this age counts half; 0:
 GW_USAGE_HALVES_NS */
     uint64_t preempt_after_ns;   /* an attempt runs at least this long before it is preempted */
-    /* What a second of use costs: of a GPU, of a slot, and of a GiB of requested memory. If all are
-     * 0: 1, 1/16 and 0. */
+    /* The costs of a second of use: of a GPU, of a slot, and of a GiB of requested memory. If all
+     * are 0: 1, 1/16 and 0. */
     double gpu_weight, slot_weight, memory_gib_weight;
 };
 

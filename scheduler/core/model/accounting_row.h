@@ -14,7 +14,7 @@ struct gw_accounting_row {
     uint64_t tasks, done, failed, cancelled;
     uint64_t ranks;    /* of the largest gang; 0: no gang */
     uint64_t attempts; /* of its only task; 0: it has several tasks */
-    /* What one task or rank asked for. */
+    /* The request of one task or rank. */
     uint64_t slots, gpu_thousandths, memory_bytes;
     /* Wall-clock times in nanoseconds since 1970. started_ns 0: no task ran. */
     uint64_t submitted_ns, started_ns, ended_ns;

@@ -39,7 +39,7 @@ struct gw_late_claim {
     uint64_t attempt, job;
     uint32_t index, rank, kind, world, gpu_count;
     uint32_t *gpus; /* owned */
-    /* How long it had executed at this time; 0: it did not execute then. */
+    /* Its time of execution until then; 0: it did not execute then. */
     uint64_t ran_ns, at_ns;
     bool finished; /* its end was reported, with the values below */
     uint64_t bytes, run_ns;

@@ -5,7 +5,7 @@
 #include "graph/base/array.h"
 #include "graph/base/map.h"
 
-/* That a row of a detached job has the result of a row of another job. */
+/* The fact that a row of a detached job has the result of a row of another job. */
 struct gw_pure_share {
     uint32_t index;
     struct gw_job *job; /* the original */

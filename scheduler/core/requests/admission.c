@@ -222,7 +222,7 @@ static int restrict_workers(const struct gw_submit_queue *queue, struct gw_msg_s
     return 0;
 }
 
-/* What holds for every spec of a job. */
+/* The rules for every spec of a job. */
 static int admit_spec(const struct admission *admission, struct gw_msg_spec *spec,
                       struct gw_error *error)
 {

@@ -14,7 +14,7 @@ static const char *state_of(const struct gw_job *job)
     return job->failed > 0 ? "failed" : job->cancelled_tasks > 0 ? "cancelled" : "done";
 }
 
-/* What the specs of the job ask for. */
+/* The request of the specs of the job. */
 static void add_specs(const struct gw_job *job, struct gw_accounting_row *row)
 {
     for (size_t i = 0; i < job->specs.count; i++) {

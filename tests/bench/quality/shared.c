@@ -114,7 +114,7 @@ static uint32_t draw_ranks(uint64_t *seed)
     return u < .8 ? 1 : u < .9 ? 2 : u < .96 ? 4 : u < .99 ? 8 : 16;
 }
 
-/* How many jobs arrive at this hour, compared with the mean. */
+/* The number of jobs that arrive at this hour, compared with the mean. */
 static double rate_at(double s)
 {
     const double hour = fmod(s, DAY_S) / HOUR_S;

@@ -54,7 +54,7 @@ void fake_trap(void)
     atomic_store(&is_trapped, 1);
 }
 
-/* What a call returns that saw the end of work: not that of work behind a kernel that trapped. */
+/* The result of a call that saw the end of work: not that of work behind a kernel that trapped. */
 static cudaError_t ended(void)
 {
     return fake_told(atomic_load(&is_trapped) ? cudaErrorIllegalAddress : cudaSuccess);

@@ -1,6 +1,7 @@
 /* Drained workers. From the scheduler's answer to an admin on, nothing is placed on a drained
  * worker, in all terms of the scheduler and incarnations of the worker, until the admin undrains
- * it. What runs there at the deadline is ended. When everything heals, all workers are undrained.
+ * it. Work that runs there at the deadline is ended. When everything heals, all workers are
+ * undrained.
  *
  * The admin is beside the scheduler: no fault of the network happens to its connection. */
 #include "tests/sim/faults/worker_drain.h"

@@ -39,7 +39,7 @@ static double shift_of(size_t channel)
     return 1 - (double)channel;
 }
 
-/* What the whole batch gives for a channel. */
+/* The statistics of the whole batch for a channel. */
 struct expected {
     double mean, per_deviation, unbiased, g_mean, product_mean;
 };

@@ -1,4 +1,4 @@
-/* Which health checks of this machine fail, and what the scheduler is told. A worker whose check
+/* Failing health checks of this machine, and their reports to the scheduler. A worker whose check
  * fails takes no more work.
  *
  * A check that fails once counts at once. It is well again when it has passed twice in a row, so

@@ -1,4 +1,4 @@
-/* Which policies a scheduler refuses, and that the text names the entry. */
+/* Policies that a scheduler refuses, with a text that names the entry. */
 #include "scheduler/core/model/account_config.h"
 #include "tests/unit/unit.h"
 

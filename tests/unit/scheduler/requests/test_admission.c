@@ -1,4 +1,4 @@
-/* Which jobs the policy of a cluster refuses at submission, and what it fills in. */
+/* Jobs that the policy of a cluster refuses at submission, and options that it fills in. */
 #include "scheduler/core/model/model.h"
 #include "tests/unit/scheduler/sched_world.h"
 
