@@ -228,7 +228,7 @@ static void fill(struct gw_argv *argv, const struct launch *launch, const char *
     add_given(argv, "--pure-keep", options->pure_bytes_max);
     add_given(argv, "--history", options->history_jobs);
     gw_argv_add_text(argv, "--accounting", options->accounting);
-    add_given(argv, "--accounting-retention", options->accounting_retention_s);
+    add_given(argv, "--accounting-retention", options->accounting_retention_ns);
     add_given(argv, "--scatter-memory", options->scatter_memory_bytes);
     gw_argv_add_text(argv, "--spill-dir", options->spill_dir);
     gw_argv_add_text(argv, "--listen", options->listen);

@@ -42,7 +42,7 @@ struct gw_cluster_options {
     uint64_t scatter_memory_bytes; /* memory for scattered values; 0: the default */
     uint32_t history_jobs;         /* ended jobs that the scheduler lists; 0: the default */
     const char *accounting;        /* file of the accounting; NULL: the default; borrowed */
-    uint64_t accounting_retention_s; /* 0: the default; UINT64_MAX: no limit */
+    uint64_t accounting_retention_ns; /* 0: the default; UINT64_MAX: no limit */
     bool trust_users; /* the workers run tasks of all users, as the user of this process */
     bool orphan_given;
     uint64_t orphan_ms; /* if orphan_given: how long tasks run on without a scheduler */

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLLECT_NS (50 * GW_NS_PER_MS) /* rows of this time are stored together */
-#define AGAIN_NS (10 * GW_NS_PER_S)    /* after a failure */
-#define TRIM_NS (3600 * GW_NS_PER_S)   /* between removals of old rows */
+#define AGAIN_NS (10 * GW_NS_PER_S)  /* after a failure */
+#define TRIM_NS (3600 * GW_NS_PER_S) /* between removals of old rows */
 enum { BATCH_MAX = 4096 /* rows of a transaction */ };
 
 struct rows {
@@ -147,11 +146,23 @@ static void store(struct gw_accounting *accounting)
             accounting->rows.count * sizeof *accounting->rows.items);
 }
 
+/* Removes old rows in the file, which is open. The caller does not hold the mutex. */
+static int remove_old(struct gw_accounting *accounting, struct gw_error *error)
+{
+    const uint64_t wall_ns = gw_clock_wall_ns(), retention_ns = accounting->options.retention_ns;
+    return retention_ns && retention_ns < wall_ns
+               ? gw_accounting_file_trim(&accounting->file, wall_ns - retention_ns, error)
+               : 0;
+}
+
 static int answer_from_file(struct gw_accounting *accounting, const struct asked *asked,
                             uint64_t lost, struct gw_buffer *body, struct gw_error *error)
 {
     struct gw_value *arguments = NULL, *answer = NULL;
+    struct gw_error old;
     int rc = open_file(accounting, error);
+    if (rc == 0)
+        (void)remove_old(accounting, &old); /* `trim` reports a failure */
     if (rc == 0)
         rc = gw_codec_decode(asked->arguments.data, asked->arguments.size, NULL, &arguments, error);
     if (rc == 0)
@@ -194,13 +205,11 @@ static void answer(struct gw_accounting *accounting)
 static void trim(struct gw_accounting *accounting, uint64_t now_ns)
 {
     struct gw_error error;
-    const uint64_t wall_ns = gw_clock_wall_ns(), retention_ns = accounting->options.retention_ns;
     accounting->trim_ns = now_ns + TRIM_NS;
-    if (!retention_ns || retention_ns >= wall_ns)
+    if (!accounting->options.retention_ns)
         return;
     uv_mutex_unlock(&accounting->mutex);
-    if (open_file(accounting, &error) < 0 ||
-        gw_accounting_file_trim(&accounting->file, wall_ns - retention_ns, &error) < 0)
+    if (open_file(accounting, &error) < 0 || remove_old(accounting, &error) < 0)
         gw_log_warn("old rows of the accounting are not removed: %s", error.text);
     uv_mutex_lock(&accounting->mutex);
 }
@@ -215,8 +224,9 @@ static void run_thread(void *arg)
         const uint64_t now_ns = gw_clock_now_ns();
         const bool asked = accounting->queries.count > 0;
         const bool waits = accounting->rows.count > 0 && now_ns >= accounting->again_ns;
-        if (waits && (asked || accounting->closing || now_ns >= collects_ns)) {
-            collects_ns = now_ns + COLLECT_NS;
+        if (waits && (asked || accounting->closing || now_ns >= collects_ns ||
+                      accounting->rows.count >= accounting->options.together_max)) {
+            collects_ns = now_ns + accounting->options.together_ns;
             store(accounting);
             if (accounting->closing && accounting->failing)
                 break;
@@ -289,6 +299,10 @@ struct gw_accounting *gw_accounting_open(uv_loop_t *loop,
     struct gw_accounting *accounting = calloc(1, sizeof *accounting);
     GW_MUST_PTR(accounting);
     accounting->options = *options;
+    if (!options->together_max || options->together_max > BATCH_MAX)
+        accounting->options.together_max = BATCH_MAX;
+    if (!options->together_ns)
+        accounting->options.together_ns = GW_NS_PER_S;
     GW_MUST_PTR(accounting->options.path = strdup(options->path));
     GW_MUST_PTR(accounting->options.cluster = strdup(options->cluster));
     GW_MUST(uv_async_init(loop, &accounting->wake, accounting_on_wake));
@@ -322,7 +336,8 @@ void gw_accounting_add(struct gw_accounting *accounting, const struct gw_account
     uv_mutex_lock(&accounting->mutex);
     if (accounting->rows.count < GW_ACCOUNTING_WAITING_MAX) {
         GW_MUST(gw_array_push(&accounting->rows, row_copy(row)));
-        if (accounting->rows.count == 1)
+        if (accounting->rows.count == 1 ||
+            accounting->rows.count == accounting->options.together_max)
             uv_cond_signal(&accounting->changed);
     } else {
         accounting->lost++;

@@ -28,6 +28,10 @@ struct gw_accounting_options {
     const char *path;      /* of the file, which is created if there is none; copied */
     const char *cluster;   /* id of the cluster that numbers the jobs; copied */
     uint64_t retention_ns; /* rows of jobs that ended longer ago are removed; 0: never */
+    /* All rows of this time are stored together (0: a second), or earlier if so many wait (0: 4096,
+     * which is the maximum). */
+    uint64_t together_ns;
+    uint32_t together_max;
     /* Called on the loop's thread. The answer is valid during the call. */
     void (*on_answer)(const struct gw_accounting_answer *answer, void *arg);
     void *arg;
@@ -45,7 +49,7 @@ void gw_accounting_close(struct gw_accounting *accounting);
 void gw_accounting_add(struct gw_accounting *accounting, const struct gw_accounting_row *row);
 
 /* gw_accounting_ask answers a query by on_answer, after all rows that were added before are
- * stored. `arguments` is an encoded dict, which is copied: see query.h. */
+ * stored. `arguments` is an encoded dict, which is copied: see usage_query.h. */
 void gw_accounting_ask(struct gw_accounting *accounting, uint64_t peer, uint64_t request,
                        struct gw_bin arguments);
 

@@ -25,8 +25,12 @@ static const char SCHEMA[] =
 /* Version 1 had no CPU time. */
 static const char UPGRADE[] = "ALTER TABLE jobs ADD COLUMN cpu_seconds REAL;";
 
-/* A restarted scheduler stores the jobs of its history again, but it does not know their peaks. */
-static const char INSERT[] =
+static const char INSERT[] = "INSERT OR IGNORE INTO jobs "
+                             "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+
+/* Only of a job that is in the file already, because this costs half as much again. A restarted
+ * scheduler stores the jobs of its history again, but it does not know their peaks. */
+static const char REPLACE[] =
     "INSERT OR REPLACE INTO jobs VALUES(?1,?2,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
     "max(?,coalesce((SELECT peak_bytes FROM jobs WHERE cluster=?1 AND job=?2),0)),?,?,?)";
 
@@ -107,19 +111,33 @@ static int prepare(struct gw_accounting_file *file, const char *path, struct gw_
     return rc;
 }
 
+static int prepare_statements(struct gw_accounting_file *file, struct gw_error *error)
+{
+    return sqlite3_prepare_v3(file->sqlite, INSERT, -1, SQLITE_PREPARE_PERSISTENT, &file->insert,
+                              NULL) == SQLITE_OK &&
+                   sqlite3_prepare_v3(file->sqlite, REPLACE, -1, SQLITE_PREPARE_PERSISTENT,
+                                      &file->replace, NULL) == SQLITE_OK
+               ? 0
+               : gw_accounting_file_failed(file, error);
+}
+
 int gw_accounting_file_open(const char *path, struct gw_accounting_file *file,
                             struct gw_error *error)
 {
+    *file = (struct gw_accounting_file){0};
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* SQLite would give it 0644 */
     if (fd >= 0)
         (void)close(fd);
-    int rc = sqlite3_open_v2(path, &file->sqlite, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK
+    int rc = sqlite3_open_v2(path, &file->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                             NULL) == SQLITE_OK
                  ? 0
                  : gw_error_set(error, GW_EIO, "%s: %s", path, sqlite3_errmsg(file->sqlite));
     if (rc == 0) {
         (void)sqlite3_busy_timeout(file->sqlite, BUSY_MS);
         rc = prepare(file, path, error);
     }
+    if (rc == 0)
+        rc = prepare_statements(file, error);
     if (rc < 0)
         gw_accounting_file_close(file);
     return rc;
@@ -127,8 +145,10 @@ int gw_accounting_file_open(const char *path, struct gw_accounting_file *file,
 
 void gw_accounting_file_close(struct gw_accounting_file *file)
 {
+    (void)sqlite3_finalize(file->insert);
+    (void)sqlite3_finalize(file->replace);
     (void)sqlite3_close_v2(file->sqlite);
-    file->sqlite = NULL;
+    *file = (struct gw_accounting_file){0};
 }
 
 /* -- Rows ---------------------------------------------------------------------------------------
@@ -168,18 +188,19 @@ static int store_row(struct gw_accounting_file *file, sqlite3_stmt *insert, cons
     return rc;
 }
 
-/* Runs statements and stores rows, all or nothing. */
-static int store_rows(struct gw_accounting_file *file, const char *begin, const char *sql,
-                      const char *cluster, const struct gw_accounting_row *const *rows,
-                      size_t count, struct gw_error *error)
+/* Runs statements and stores rows, all or nothing. replace: for rows that `insert` left out, or
+ * NULL. */
+static int store_rows(struct gw_accounting_file *file, const char *begin, sqlite3_stmt *insert,
+                      sqlite3_stmt *replace, const char *cluster,
+                      const struct gw_accounting_row *const *rows, size_t count,
+                      struct gw_error *error)
 {
-    sqlite3_stmt *insert;
-    if (sqlite3_prepare_v2(file->sqlite, sql, -1, &insert, NULL) != SQLITE_OK)
-        return gw_accounting_file_failed(file, error);
     int rc = run(file, begin, error);
-    for (size_t i = 0; i < count && rc == 0; i++)
+    for (size_t i = 0; i < count && rc == 0; i++) {
         rc = store_row(file, insert, cluster, rows[i], error);
-    (void)sqlite3_finalize(insert);
+        if (rc == 0 && replace && sqlite3_changes(file->sqlite) == 0)
+            rc = store_row(file, replace, cluster, rows[i], error);
+    }
     if (rc == 0)
         rc = run(file, "COMMIT", error);
     if (rc < 0)
@@ -191,15 +212,21 @@ int gw_accounting_file_store(struct gw_accounting_file *file, const char *cluste
                              const struct gw_accounting_row *const *rows, size_t count,
                              struct gw_error *error)
 {
-    return store_rows(file, "BEGIN IMMEDIATE", INSERT, cluster, rows, count, error);
+    return store_rows(file, "BEGIN IMMEDIATE", file->insert, file->replace, cluster, rows, count,
+                      error);
 }
 
 int gw_accounting_file_show(struct gw_accounting_file *file, const char *cluster,
                             const struct gw_accounting_row *const *rows, size_t count,
                             struct gw_error *error)
 {
-    return store_rows(file, "BEGIN; DELETE FROM running", INSERT_RUNNING, cluster, rows, count,
-                      error);
+    sqlite3_stmt *insert;
+    if (sqlite3_prepare_v2(file->sqlite, INSERT_RUNNING, -1, &insert, NULL) != SQLITE_OK)
+        return gw_accounting_file_failed(file, error);
+    const int rc =
+        store_rows(file, "BEGIN; DELETE FROM running", insert, NULL, cluster, rows, count, error);
+    (void)sqlite3_finalize(insert);
+    return rc;
 }
 
 int gw_accounting_file_trim(struct gw_accounting_file *file, uint64_t before_ns,

@@ -10,9 +10,11 @@
 #include <stddef.h>
 
 struct sqlite3;
+struct sqlite3_stmt;
 
 struct gw_accounting_file {
     struct sqlite3 *sqlite; /* NULL: not open */
+    struct sqlite3_stmt *insert, *replace;
 };
 
 /* gw_accounting_file_open opens the file at `path`, or creates it with mode 0600. Returns GW_EIO

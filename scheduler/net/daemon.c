@@ -516,7 +516,7 @@ static int place_state(struct daemon *daemon, char sockets[PATH_MAX], struct gw_
 /* A cluster without a state folder ends with its client, and needs no accounting. */
 static void place_accounting(struct daemon *daemon, struct gw_server_options *server)
 {
-    const uint64_t retention_s = daemon->given.accounting_retention_s;
+    const uint64_t retention_ns = daemon->given.accounting_retention_ns;
     if (!daemon->given.state ||
         (daemon->given.accounting && strcmp(daemon->given.accounting, "none") == 0))
         return;
@@ -524,10 +524,9 @@ static void place_accounting(struct daemon *daemon, struct gw_server_options *se
                    daemon->given.state);
     server->accounting =
         daemon->given.accounting ? daemon->given.accounting : daemon->accounting_path;
-    server->accounting_retention_ns = retention_s == 0 ? YEAR_NS
-                                      : retention_s > UINT64_MAX / GW_NS_PER_S
-                                          ? 0
-                                          : retention_s * GW_NS_PER_S;
+    server->accounting_retention_ns = retention_ns == 0            ? YEAR_NS
+                                      : retention_ns == UINT64_MAX ? 0
+                                                                   : retention_ns;
 }
 
 /* A private cluster ends with its client, and needs no audit log. */

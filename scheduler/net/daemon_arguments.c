@@ -78,7 +78,7 @@ static int parse_retention(struct gw_daemon_arguments *given, int option)
                      : option == 'K' ? &given->retained_bytes_max
                      : option == 'H' ? &given->history_jobs
                      : option == 'b' ? &given->audit_bytes_max
-                     : option == 'T' ? &given->accounting_retention_s
+                     : option == 'T' ? &given->accounting_retention_ns
                                      : NULL;
     const struct option *named = option_table;
     while (named->name && named->val != option)

@@ -16,7 +16,7 @@ struct gw_daemon_arguments {
     uint32_t workers, slots;
     uint64_t orphan_ms; /* --orphan-timeout of the workers; UINT64_MAX: their default */
     uint64_t idle_stop_s, pure_bytes_max, file_cache_bytes, retained_bytes_max, transfer_bytes_max;
-    uint64_t scatter_memory_bytes, log_max_bytes, history_jobs, accounting_retention_s;
+    uint64_t scatter_memory_bytes, log_max_bytes, history_jobs, accounting_retention_ns;
     uint64_t audit_bytes_max;
     int lifeline_fd, ready_fd; /* negative: none */
     bool private_cluster, trust_users, accept_loss;

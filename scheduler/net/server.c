@@ -520,6 +520,8 @@ static void make_core(struct gw_server *opened, const struct gw_server_options *
             &(struct gw_accounting_options){.path = options->accounting,
                                             .cluster = opened->cluster,
                                             .retention_ns = options->accounting_retention_ns,
+                                            /* before the history forgets them */
+                                            .together_max = options->history_jobs,
                                             .on_answer = gw_server_effects_answer,
                                             .arg = opened});
 }

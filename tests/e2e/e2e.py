@@ -233,6 +233,17 @@ class Case(unittest.TestCase):
             self.env[name] = ":".join(given + [f"log_path={self.dir}/sanitizer"])
         self.started, self.is_up, self.asked = [], False, None
 
+    def small_disk(self, size):
+        """Mounts a file system of its own."""
+        disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
+        self.addCleanup(os.rmdir, disk)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs",
+                                  disk], capture_output=True, text=True, check=False)
+        if mounted.returncode:
+            self.skipTest(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        return disk
+
     def process_of(self, words):
         """The process of this test whose command line contains these words."""
         for pid in pids_marked(self.mark):

@@ -166,6 +166,34 @@ class Accounting(e2e.Case):
         refused = self.gangway("usage", rc=2)
         self.assertIn("keeps no accounts", refused.stderr)
 
+    def test_without_retention_nothing_is_remembered(self):
+        self.up("--accounting-retention", "0")
+        self.gangway("submit", "--", "true")
+        self.assertEqual((self.ended(), self.sums()), ([], []))
+
+    def test_full_disk_does_not_disturb_the_cluster(self):
+        """What was stored can be read, and what ends meanwhile is stored later."""
+        disk = self.small_disk("1m")
+        path = os.path.join(disk, "accounting.db")
+        self.up("--accounting", path)
+        self.gangway("submit", "--", "true")
+        self.assertEqual(self.sums()[0]["jobs"], 1)
+        ballast = os.path.join(disk, "ballast")
+        with open(ballast, "wb", buffering=0) as f:
+            with self.assertRaises(OSError):
+                while True:
+                    f.write(bytes(4096))
+        for _ in range(3):
+            self.gangway("submit", "--", "true")
+        self.assertEqual(self.sums()[0]["jobs"], 1)
+        with open(self.cluster("scheduler.log"), encoding="utf-8") as f:
+            log = f.read()
+        self.assertEqual(log.count(f"cannot be written: {path}: database or disk is full"), 1, log)
+        os.unlink(ballast)
+        self.gangway("down")
+        self.up("--accounting", path)
+        self.assertEqual(self.sums()[0]["jobs"], 4)
+
     def test_a_damaged_file_does_not_disturb_the_cluster(self):
         path = os.path.join(self.dir, "accounting.db")
         with open(path, "w", encoding="utf-8") as f:

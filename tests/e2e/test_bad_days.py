@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 
 import e2e
@@ -183,17 +182,6 @@ class BadDays(e2e.Case):
             self.assertIn("is in memory: a reboot loses all jobs", f.read())
         self.gangway("down")
         self.is_up = False
-
-    def small_disk(self, size):
-        """Mounts a file system of its own."""
-        disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
-        self.addCleanup(os.rmdir, disk)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs",
-                                  disk], capture_output=True, text=True, check=False)
-        if mounted.returncode:
-            self.skipTest(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", disk], check=True)
-        return disk
 
     def test_up_on_a_full_disk_fails_and_leaves_no_process(self):
         """`up` reports that the disk is full, and no process stays."""

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import e2e
@@ -94,21 +93,11 @@ class Memory(e2e.Case):
         self.assertEqual(self.worker()["held_bytes"], 0)
         self.assertEqual(self.log().count("a result on disk is lost"), 3)
 
-    def mount_small_disk(self):
-        """A disk too small for a result."""
-        self.disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
-        self.addCleanup(os.rmdir, self.disk)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.result // 2}",
-                                  "tmpfs", self.disk], capture_output=True, text=True, check=False)
-        if mounted.returncode:
-            self.skipTest(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
-
     @e2e.not_for_tsan  # because its processes use the memory beside these results
     def test_full_spill_disk_leaves_results_in_memory(self):
         """The results stay in memory, a single warning says so, and the cluster continues."""
         self.limit, self.result = 256 * MIB, 4 * MIB  # 44 of them come to 0.69 of it
-        self.mount_small_disk()
+        self.disk = self.small_disk(self.result // 2)  # too small for a result
         self.up_limited("2")
         holder = self.program("hold", "44", str(self.result))
         self.assertEqual(holder.stdout.readline(), "made\n")
@@ -131,7 +120,7 @@ class Memory(e2e.Case):
         """If results cannot go to disk, tasks that would add results fail with the reason and
         tasks that consume results run. When results are released, there is room again."""
         self.limit, self.result, count = 256 * MIB, 16 * MIB, 40
-        self.mount_small_disk()
+        self.disk = self.small_disk(self.result // 2)  # too small for a result
         self.up_limited("2")
         out = self.run_program(MEMORY, "fill", str(count), str(self.result), timeout_s=60).stdout
         first, why, again = out.splitlines()

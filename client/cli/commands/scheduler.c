@@ -54,7 +54,7 @@ static int start(struct typed *typed)
     add_given(&argv, "--pure-keep", scheduler->pure_bytes_max);
     add_given(&argv, "--history", scheduler->history_jobs);
     gw_argv_add_text(&argv, "--accounting", scheduler->accounting);
-    add_given(&argv, "--accounting-retention", gw_scheduler_options_retention_s(scheduler));
+    add_given(&argv, "--accounting-retention", gw_scheduler_options_retention_ns(scheduler));
     /* the cast is safe: getopt reorders the words and does not change them */
     return gw_daemon_main(argv.count, (char **)(uintptr_t)argv.words);
 }

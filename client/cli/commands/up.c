@@ -443,7 +443,7 @@ int gw_cli_up(int argc, char **argv)
         .pure_bytes_max = scheduler.pure_bytes_max,
         .history_jobs = scheduler.history_jobs,
         .accounting = scheduler.accounting,
-        .accounting_retention_s = gw_scheduler_options_retention_s(&scheduler),
+        .accounting_retention_ns = gw_scheduler_options_retention_ns(&scheduler),
         .scatter_memory_bytes = scheduler.scatter_memory_bytes,
     };
     exit_code = run(&cluster, &daemon.memory, &far, json);

@@ -57,17 +57,13 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
     return options->rows;
 }
 
-static uint64_t seconds_of(uint64_t ns)
-{
-    return ns == GW_UNITS_NONE ? UINT64_MAX : (ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
-}
-
 uint64_t gw_scheduler_options_idle_stop_s(const struct gw_scheduler_options *options)
 {
-    return seconds_of(options->idle_stop_ns);
+    return (options->idle_stop_ns + GW_NS_PER_S - 1) / GW_NS_PER_S;
 }
 
-uint64_t gw_scheduler_options_retention_s(const struct gw_scheduler_options *options)
+uint64_t gw_scheduler_options_retention_ns(const struct gw_scheduler_options *options)
 {
-    return seconds_of(options->accounting_retention_ns);
+    const uint64_t ns = options->accounting_retention_ns;
+    return ns == GW_UNITS_NONE ? UINT64_MAX : ns;
 }

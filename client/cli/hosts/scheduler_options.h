@@ -24,8 +24,8 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
  * expects it. */
 uint64_t gw_scheduler_options_idle_stop_s(const struct gw_scheduler_options *options);
 
-/* gw_scheduler_options_retention_s returns --accounting-retention likewise. 0: the default;
- * UINT64_MAX: no limit. */
-uint64_t gw_scheduler_options_retention_s(const struct gw_scheduler_options *options);
+/* gw_scheduler_options_retention_ns returns --accounting-retention in nanoseconds, as the daemon
+ * expects it. 0: the default; UINT64_MAX: no limit. */
+uint64_t gw_scheduler_options_retention_ns(const struct gw_scheduler_options *options);
 
 #endif

@@ -1,5 +1,6 @@
 /* The accounting: what it answers about stored jobs, and what it does if the file cannot be
  * written. */
+#include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/wire/codec.h"
 #include "scheduler/accounting/accounting.h"
@@ -444,6 +445,61 @@ static void rows_wait_until_the_file_can_be_written(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+/* The first row of a quiet time is stored at once, and later rows with it: after an hour here, or
+ * if three of them wait. */
+static void rows_that_come_fast_are_stored_together(void **state)
+{
+    struct fixture *f = *state;
+    int64_t stored = 0;
+    struct gw_error error;
+    uv_loop_t loop;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct gw_accounting *accounting =
+        gw_accounting_open(&loop, &(struct gw_accounting_options){.path = f->path,
+                                                                  .cluster = "c",
+                                                                  .together_ns = HOUR,
+                                                                  .together_max = 3,
+                                                                  .on_answer = on_answer});
+    struct gw_accounting_row row = row_of(1, "ann", NOON, NOON + HOUR);
+    for (; row.job <= 4; row.job++) {
+        gw_accounting_add(accounting, &row);
+        while (stored < (row.job == 4 ? 4 : 1))
+            assert_int_equal(
+                gw_accounting_file_number(&f->file, "SELECT count(*) FROM jobs", &stored, &error),
+                0);
+        assert_int_equal(stored, row.job == 4 ? 4 : 1);
+    }
+    gw_accounting_close(accounting);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* The hourly removal comes before the rows here. */
+static void answers_have_no_jobs_beyond_the_retention(void **state)
+{
+    struct fixture *f = *state;
+    struct heard heard = {0};
+    uv_loop_t loop;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct gw_accounting *accounting =
+        gw_accounting_open(&loop, &(struct gw_accounting_options){.path = f->path,
+                                                                  .cluster = "c",
+                                                                  .retention_ns = DAY,
+                                                                  .on_answer = on_answer,
+                                                                  .arg = &heard});
+    hear(&loop, accounting, &heard);
+    const uint64_t now_ns = gw_clock_wall_ns();
+    const struct gw_accounting_row old = row_of(1, "ann", NOON, now_ns - DAY),
+                                   recent = row_of(2, "ann", NOON, now_ns - HOUR);
+    gw_accounting_add(accounting, &old);
+    gw_accounting_add(accounting, &recent);
+    hear(&loop, accounting, &heard);
+    assert_int_equal(heard.jobs, 1);
+    gw_accounting_close(accounting);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit;
@@ -498,6 +554,8 @@ int main(void)
         TEST(sums_come_in_pages),
         TEST(files_of_version_1_are_upgraded),
         TEST(files_of_others_are_refused),
+        TEST(rows_that_come_fast_are_stored_together),
+        TEST(answers_have_no_jobs_beyond_the_retention),
         TEST(rows_wait_until_the_file_can_be_written),
         TEST(rows_wait_until_the_disk_has_room),
     };
