@@ -32,6 +32,7 @@ struct scenario {
     uint32_t tasks;
     uint32_t each; /* tasks per submission */
     uint32_t (*inputs)(uint32_t i, uint32_t count, uint32_t from[2]);
+    bool accounting; /* only the scheduler is measured, which stores the jobs */
 };
 
 static uint32_t none(uint32_t i, uint32_t count, uint32_t from[2])
@@ -64,8 +65,9 @@ static uint32_t any(uint32_t i, uint32_t count, uint32_t from[2])
 }
 
 static const struct scenario scenarios[] = {
-    {"bag", 8192, 8192, none}, {"chain", 1024, 1024, one}, {"random", 8192, 8192, any},
-    {"tree", 4095, 4095, two}, {"trickle", 512, 1, none},
+    {"bag", 8192, 8192, none, false},   {"chain", 1024, 1024, one, false},
+    {"random", 8192, 8192, any, false}, {"tree", 4095, 4095, two, false},
+    {"trickle", 512, 1, none, false},   {"accounted", 512, 1, none, true},
 };
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
@@ -106,7 +108,7 @@ static struct counts run(const struct scenario *scenario, enum role measured)
     struct counts counts;
     struct scenario warm_up = *scenario;
     warm_up.each = 199;
-    struct pipeline *pipeline = pipeline_open(scenario->name, measured);
+    struct pipeline *pipeline = pipeline_open(scenario->name, measured, scenario->accounting);
     submit(pipeline, &warm_up, 0);
     pipeline_begin(pipeline);
     for (uint32_t first = 0; first < scenario->tasks; first += scenario->each)
@@ -129,14 +131,16 @@ int main(int argc, char **argv)
     }
     for (int s = 0; s < SCENARIOS; s++) {
         const struct scenario *scenario = &scenarios[s];
-        for (enum role role = CLIENT; role < ROLES && instructions; role++)
+        const enum role first = scenario->accounting ? SCHEDULER : CLIENT;
+        const enum role end = scenario->accounting ? SCHEDULER + 1 : ROLES;
+        for (enum role role = first; role < end && instructions; role++)
             (void)run(scenario, role);
         if (instructions) {
             printf("%s %u\n", scenario->name, scenario->tasks);
             continue;
         }
         struct counts counts = run(scenario, NOBODY);
-        for (enum role role = CLIENT; role < ROLES; role++)
+        for (enum role role = first; role < end; role++)
             printf("%s %s allocations %.3f\n%s %s bytes %.3f\n", scenario->name, role_names[role],
                    (double)counts.allocations[role] / scenario->tasks, scenario->name,
                    role_names[role], (double)counts.bytes[role] / scenario->tasks);

@@ -6,9 +6,11 @@
 #include "client/results/chunk.h"
 #include "client/results/future_group.h"
 #include "graph/base/clock.h"
+#include "graph/base/dir.h"
 #include "graph/base/must.h"
 #include "graph/model/graph_rows.h"
 #include "graph/wire/frame.h"
+#include "scheduler/accounting/accounting_file.h"
 #include "scheduler/core/sched.h"
 #include "worker/core/node.h"
 #include "worker/runner/runner.h"
@@ -49,6 +51,9 @@ struct pipeline {
     struct gw_effects sched_effects, node_effects;
     struct gw_client *client;
     struct gw_buffer links[LINKS];
+    char dir[64]; /* of the accounting; "": none */
+    struct gw_accounting_file accounting;
+    GW_ARRAY(struct gw_accounting_row) rows; /* of ended jobs, not yet stored */
     struct runner runners[RUNNERS];
     uint32_t runner_count;
     uint64_t now_ns, client_term, client_peer, client_sequence, node_sequence, request;
@@ -222,6 +227,17 @@ static void put(struct pipeline *p, enum link link, const struct gw_message *mes
     sent(p, role, p->links[link].size - before);
 }
 
+/* Keeps the row of an ended job, with other texts, because those of the effect are its own. */
+static void account(struct pipeline *p, const struct gw_accounting_row *ended)
+{
+    struct gw_accounting_row row = *ended;
+    row.user = "root";
+    row.account = row.queue = "";
+    row.name = "counted";
+    row.state = "done";
+    GW_MUST(gw_array_push(&p->rows, row));
+}
+
 static void sched_effects(struct pipeline *p)
 {
     struct gw_effect *effect;
@@ -229,6 +245,8 @@ static void sched_effects(struct pipeline *p)
         if (effect->type == GW_EFFECT_SEND)
             put(p, effect->peer.id == PEER_CLIENT ? SCHEDULER_CLIENT : SCHEDULER_WORKER,
                 &effect->message);
+        else if (effect->type == GW_EFFECT_ACCOUNT)
+            account(p, effect->bytes.data);
 }
 
 static void sched_step(struct pipeline *p, struct gw_event event)
@@ -484,7 +502,27 @@ void pipeline_run(struct pipeline *p, struct gw_graph *graph, const gw_node *nod
 /* -- Opening and closing -------------------------------------------------------------------------
  */
 
-struct pipeline *pipeline_open(const char *name, enum role measured)
+static void open_accounting(struct pipeline *p)
+{
+    struct gw_error error;
+    char path[sizeof p->dir + 16];
+    (void)snprintf(p->dir, sizeof p->dir, "/tmp/gw-counters-XXXXXX");
+    GW_MUST_PTR(mkdtemp(p->dir));
+    (void)snprintf(path, sizeof path, "%s/accounting.db", p->dir);
+    if (gw_accounting_file_open(path, &p->accounting, &error) < 0)
+        gw_error_exit(&error);
+}
+
+static void close_accounting(struct pipeline *p)
+{
+    struct gw_error error;
+    gw_accounting_file_close(&p->accounting);
+    gw_array_deinit(&p->rows);
+    if (gw_dir_remove(p->dir, &error) < 0)
+        gw_error_exit(&error);
+}
+
+struct pipeline *pipeline_open(const char *name, enum role measured, bool accounting)
 {
     struct pipeline *p = calloc(1, sizeof *p);
     GW_MUST_PTR(p);
@@ -494,7 +532,10 @@ struct pipeline *pipeline_open(const char *name, enum role measured)
     p->now_ns = GW_NS_PER_S;
     p->client = gw_client_new(name);
     GW_MUST_PTR(p->client);
-    p->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s"});
+    p->sched =
+        gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .accounting = accounting});
+    if (accounting)
+        open_accounting(p);
     p->node = gw_node_core_new(&(struct gw_node_options){.slots = RUNNERS,
                                                          .cores = RUNNERS,
                                                          .host = "h",
@@ -532,12 +573,31 @@ void pipeline_client(struct pipeline *p, bool on)
 void pipeline_begin(struct pipeline *p)
 {
     memset(&p->counts, 0, sizeof p->counts);
+    p->rows.count = 0;
     p->counting = true;
+}
+
+/* Stores the rows of the ended jobs, as the thread of the accounting does once in a second. */
+static void store_rows(struct pipeline *p)
+{
+    struct gw_error error;
+    GW_ARRAY(const struct gw_accounting_row *) rows = {0};
+    GW_MUST(gw_array_reserve(&rows, p->rows.count));
+    for (size_t i = 0; i < p->rows.count; i++)
+        GW_MUST(gw_array_push(&rows, &p->rows.items[i]));
+    enter(p, SCHEDULER);
+    if (gw_accounting_file_store(&p->accounting, "0123456789abcdef0123456789abcdef", rows.items,
+                                 rows.count, &error) < 0)
+        gw_error_exit(&error);
+    leave(p);
+    gw_array_deinit(&rows);
 }
 
 void pipeline_end(struct pipeline *p)
 {
     char name[64];
+    if (p->rows.count)
+        store_rows(p);
     p->counting = false;
     (void)snprintf(name, sizeof name, "%s %s", p->name, role_names[p->measured]);
     if (p->measured != RUNNER && p->measured != NOBODY)
@@ -561,6 +621,8 @@ void pipeline_close(struct pipeline *p, struct counts *counts)
         gw_array_deinit(&runner->rows);
     }
     *counts = p->counts;
+    if (*p->dir)
+        close_accounting(p);
     gw_sched_free(p->sched);
     gw_node_core_free(p->node);
     gw_client_unref(p->client);

@@ -19,8 +19,9 @@ struct counts {
 struct pipeline;
 
 /* pipeline_open starts the cluster. Under callgrind, the instructions of role `measured` are
- * collected and dumped as "<name> <role>" at the end. All functions abort on an error. */
-struct pipeline *pipeline_open(const char *name, enum role measured);
+ * collected and dumped as "<name> <role>" at the end. accounting: the scheduler stores the ended
+ * jobs in a file. All functions abort on an error. */
+struct pipeline *pipeline_open(const char *name, enum role measured, bool accounting);
 
 /* pipeline_close ends the runners and returns the counts between pipeline_begin and pipeline_end.
  */
