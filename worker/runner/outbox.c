@@ -19,10 +19,10 @@
 
 #define GATHER_NS (200 * GW_NS_PER_US)
 #define ROUND_NS GW_NS_PER_MS
+/* CPU time is told after tasks of this time together: reading it costs a microsecond. */
+#define USED_NS GW_NS_PER_MS
 /* A task that runs longer than this lets no other task wait behind it. With a smaller limit, tasks
  * on busy machines that only wait for a processor would be reported, too. */
-/* CPU time is told after tasks of this time together: reading it costs a microsecond */
-#define USED_NS GW_NS_PER_MS
 #define LONG_NS (50 * GW_NS_PER_MS)
 #define HEAD_SAID UINT64_MAX
 enum { QUIET_ROUNDS_MAX = 20, NAPS_MAX = 4, NAP_MS = 16 };
@@ -39,9 +39,24 @@ int gw_outbox_init(struct gw_outbox *outbox, int fd)
     return gw_channel_new(fd, &outbox->channel);
 }
 
+/* Puts the gathered ends into the channel, and the CPU time before them. This does not end a report
+ * earlier: smaller reports would make the worker send smaller batches, too. */
+static int put_report(struct gw_outbox *outbox)
+{
+    const uint64_t ran_ns = atomic_load_explicit(&outbox->ran_ns, memory_order_relaxed);
+    int rc = 0;
+    if (ran_ns - outbox->told_ns >= USED_NS) {
+        const struct gw_message used = {.type = GW_MESSAGE_used,
+                                        .used = {.cpu_ns = gw_clock_cpu_ns(true)}};
+        outbox->told_ns = ran_ns;
+        rc = gw_channel_put(outbox->channel, &used, (struct gw_channel_fds){0});
+    }
+    return rc < 0 ? rc : gw_report_put(&outbox->report, outbox->channel);
+}
+
 static int flush_locked(struct gw_outbox *outbox)
 {
-    int rc = gw_report_put(&outbox->report, outbox->channel);
+    int rc = put_report(outbox);
     outbox->gathered = 0;
     return rc < 0 ? rc : gw_channel_flush(outbox->channel);
 }
@@ -66,7 +81,7 @@ int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
     pthread_mutex_lock(&outbox->mutex);
     int rc = 0;
     if (!gw_report_takes(&outbox->report, NULL, ""))
-        rc = gw_report_put(&outbox->report, outbox->channel);
+        rc = put_report(outbox);
     if (rc == 0)
         rc = gw_report_add(&outbox->report, row, result);
     if (rc == 0)
@@ -81,7 +96,7 @@ int gw_outbox_fail(struct gw_outbox *outbox, const struct gw_report_row *row,
     pthread_mutex_lock(&outbox->mutex);
     int rc = 0;
     if (!gw_report_takes(&outbox->report, error, tail))
-        rc = gw_report_put(&outbox->report, outbox->channel);
+        rc = put_report(outbox);
     if (rc == 0) {
         gw_report_fail(&outbox->report, row, error, tail);
         rc = gather_locked(outbox, row->ended_ns);
@@ -93,7 +108,7 @@ int gw_outbox_fail(struct gw_outbox *outbox, const struct gw_report_row *row,
 int gw_outbox_note(struct gw_outbox *outbox, const struct gw_message *message, uint64_t now_ns)
 {
     pthread_mutex_lock(&outbox->mutex);
-    int rc = gw_report_put(&outbox->report, outbox->channel);
+    int rc = put_report(outbox);
     if (rc == 0)
         rc = gw_channel_put(outbox->channel, message, (struct gw_channel_fds){0});
     if (rc == 0)
@@ -102,20 +117,10 @@ int gw_outbox_note(struct gw_outbox *outbox, const struct gw_message *message, u
     return rc;
 }
 
-int gw_outbox_ran(struct gw_outbox *outbox, uint64_t run_ns)
+void gw_outbox_ran(struct gw_outbox *outbox, uint64_t run_ns)
 {
-    outbox->ran_ns += run_ns;
-    if (outbox->ran_ns < USED_NS)
-        return 0;
-    outbox->ran_ns = 0;
-    const struct gw_message message = {.type = GW_MESSAGE_used,
-                                       .used = {.cpu_ns = gw_clock_cpu_ns(true)}};
-    pthread_mutex_lock(&outbox->mutex);
-    int rc = gw_report_put(&outbox->report, outbox->channel);
-    if (rc == 0)
-        rc = gw_channel_put(outbox->channel, &message, (struct gw_channel_fds){0});
-    pthread_mutex_unlock(&outbox->mutex);
-    return rc;
+    const uint64_t ran_ns = atomic_load_explicit(&outbox->ran_ns, memory_order_relaxed);
+    atomic_store_explicit(&outbox->ran_ns, ran_ns + run_ns, memory_order_relaxed);
 }
 
 int gw_outbox_say(struct gw_outbox *outbox, const struct gw_message *message)
@@ -127,7 +132,7 @@ int gw_outbox_say_with(struct gw_outbox *outbox, const struct gw_message *messag
 {
     const struct gw_channel_fds fds = {.fds = &fd, .count = fd >= 0};
     pthread_mutex_lock(&outbox->mutex);
-    int rc = gw_report_put(&outbox->report, outbox->channel);
+    int rc = put_report(outbox);
     if (rc == 0)
         rc = gw_channel_put(outbox->channel, message, fds);
     if (rc == 0)
@@ -218,7 +223,7 @@ static void tell_long(struct gw_outbox *outbox)
     const struct gw_message message = {
         .type = GW_MESSAGE_task_blocked,
         .task_blocked = {.attempt = attempt, .rank = GW_RANK_NONE, .blocked = GW_BLOCKED_LONG}};
-    (void)gw_report_put(&outbox->report, outbox->channel);
+    (void)put_report(outbox);
     (void)gw_channel_put(outbox->channel, &message, (struct gw_channel_fds){0});
     (void)flush_locked(outbox);
 }

@@ -22,8 +22,9 @@ struct gw_outbox {
     bool attended;       /* the thread was requested; only for the executing thread */
     /* Nothing sends the gathered messages by itself; only for the executing thread */
     bool unwatched;
-    uint64_t ran_ns;       /* of tasks since the last `used`; only for the executing thread */
-    pthread_mutex_t mutex; /* guards all fields below */
+    _Atomic uint64_t ran_ns; /* of all tasks that have ended; the executing thread writes it */
+    pthread_mutex_t mutex;   /* guards all fields below */
+    uint64_t told_ns;        /* ran_ns when the CPU time was last told */
     pthread_cond_t wake;
     struct gw_channel *channel;
     struct gw_report report;
@@ -67,10 +68,9 @@ int gw_outbox_flush(struct gw_outbox *outbox);
 void gw_outbox_begin(struct gw_outbox *outbox, uint64_t attempt, uint64_t now_ns);
 bool gw_outbox_end(struct gw_outbox *outbox);
 
-/* gw_outbox_ran must be called when a task has ended, before its end is reported. It adds the CPU
- * time of the runner, unless all tasks since the last time were too short for that. Errors: as
- * gw_outbox_add. */
-int gw_outbox_ran(struct gw_outbox *outbox, uint64_t run_ns);
+/* gw_outbox_ran must be called when a task has ended, before its end is reported. The CPU time of
+ * the runner is then sent with the end, unless all tasks since the last time were too short. */
+void gw_outbox_ran(struct gw_outbox *outbox, uint64_t run_ns);
 
 /* gw_outbox_get is gw_channel_get, but a received descriptor is never 0, 1 or 2. Before it waits,
  * it sends all results. Only input wakes it. */
