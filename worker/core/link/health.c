@@ -41,10 +41,11 @@ void gw_health_settle(struct gw_node_core *core)
 {
     struct gw_health *health = &core->health;
     const char *why = NULL;
+    if (health->told || !core->options.health_checks || !core->registered)
+        return;
     for (uint32_t i = 0; i < GW_HEALTH_CHECKS && !why; i++)
         why = health->why[i];
-    if (!core->registered || health->told || !core->options.health_checks ||
-        (health->known != core->options.health_checks && !why))
+    if (health->known != core->options.health_checks && !why)
         return;
     gw_core_send(core, core->scheduler, GW_MESSAGE_health)->message.health.why =
         gw_core_text(core, why ? why : "");
