@@ -616,14 +616,6 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
     }
 }
 
-static uint32_t tasks_in_all(const struct gw_sched *sched)
-{
-    uint32_t count = 0;
-    for (const struct gw_job *job = sched->first_job; job; job = job->next)
-        count += job->tasks.count;
-    return count;
-}
-
 int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct gw_effects *effects)
 {
     gw_sched_term_step(sched, event);
@@ -633,7 +625,8 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     int rc = handle(sched, event);
     gw_sched_hold_settle(sched);
     gw_sched_gpu_twins_settle(sched);
-    gw_sched_worker_drains_settle(sched);
+    if (sched->worker_drains)
+        gw_sched_worker_drains_settle(sched);
     do {
         do
             gw_sched_settle(sched);
@@ -644,7 +637,8 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     gw_sched_work_stealing(sched);
     gw_sched_workers_leave_settle(sched);
     shutdown_settle(sched);
-    gw_account_write(sched, false);
+    if (sched->accounts)
+        gw_account_write(sched, false);
     gw_sched_log_settle(sched, sched->exited);
     gw_sched_durable_flush(sched);
     gw_sched_outbox_flush(sched);
@@ -656,11 +650,11 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     sched->step.event = NULL;
     sched->step.effects = NULL;
 #ifdef GANGWAY_CHECK
-    uint32_t tasks = tasks_in_all(sched);
+    uint32_t tasks = 0;
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        tasks += job->tasks.count;
     if (tasks <= CHECK_TASKS_MAX || ++sched->step.number % (tasks / CHECK_TASKS_MAX * 16) == 0)
         gw_sched_check(sched);
-#else
-    (void)tasks_in_all;
 #endif
     return rc;
 }

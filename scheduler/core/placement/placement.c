@@ -239,7 +239,8 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
 
 /* Places the first task of a queue. If the only obstacle is memory, places the first task with
  * inputs instead, because its end may free these inputs. */
-static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct placing *placing)
+static inline bool place_task(struct gw_sched *sched, struct gw_queue *queue,
+                              struct placing *placing)
 {
     uint32_t row = gw_bits_first(&queue->ready);
     /* A job without edges has no inputs to prefetch. */
