@@ -110,9 +110,12 @@ static int places_check(const struct places *places, const struct gw_checkpoint 
         const void *data;
         size_t bytes;
         const int rc = gw_checkpoint_bytes(checkpoint, place->name, &data, &bytes);
+        if (rc == GW_EINVAL)
+            return gw_error_set(error, rc, "checkpoint: section \"%s\": it is an integer",
+                                place->name);
         if (rc < 0)
-            return gw_error_set(error, rc, "checkpoint: section \"%s\": %s", place->name,
-                                rc == GW_EINVAL ? "it is an integer" : gw_error_text(rc));
+            return gw_error_set(error, GW_EMISMATCH, "checkpoint: there is no section \"%s\"",
+                                place->name);
         if (bytes != place->bytes)
             return gw_error_set(error, GW_EMISMATCH,
                                 "checkpoint: section \"%s\" has %zu bytes, its place %zu",

@@ -2,6 +2,7 @@
  * file. The file of a gang has the number of its attempt in its name, and the scheduler tells the
  * next attempt which one is current. So an old attempt that was cut off and still writes does no
  * damage. In a gang the functions are collective, and only rank 0 uses the files. */
+#include "gpu/train/rank_error.h"
 #include "graph/base/log.h"
 #include "worker/runner/task.h"
 
@@ -166,19 +167,35 @@ static int not_here(struct gw_task *task)
     return 0;
 }
 
-int gw_task_checkpoint_load(struct gw_task *task, struct gw_checkpoint **checkpoint, int64_t *step)
+/* Finds the path of the checkpoint to load, and the communicator that loads it: NULL if there is
+ * one rank and no place. The failure of a rank is that of all ranks, and *rc receives it. */
+static struct gw_comm *load_prepare(struct gw_task *task, uint64_t attempt, bool has_places,
+                                    char path[static PATH_MAX_BYTES], int *rc)
+{
+    struct gw_comm *comm = task->world > 1 || has_places ? gw_task_comm(task) : NULL;
+    *rc = has_places && !comm ? task->error.code : find_path(task, attempt, path);
+    if (task->world > 1)
+        *rc = gw_rank_error_share(comm, *rc, &task->error);
+    return comm;
+}
+
+int gw_task_checkpoint_load_into(struct gw_task *task, const struct gw_checkpoint_place *places,
+                                 size_t count, struct gw_checkpoint **checkpoint, int64_t *step)
 {
     char path[PATH_MAX_BYTES];
     struct gw_checkpoint *loaded = NULL;
     int64_t saved = 0;
     uint64_t attempt = task->checkpoint_saved ? task->attempt : task->checkpoint_from;
-    int rc = find_path(task, attempt, path);
-    if (rc == 0 && (attempt || !task->attempt))
-        rc = task->world > 1 ? gw_checkpoint_comm_load(task->comm, path, &loaded, &task->error)
-                             : gw_checkpoint_file_read(path, &loaded, &task->error);
-    if (rc == GW_ENOENT && !attempt && task->checkpoint_dir[0])
+    int rc;
+    struct gw_comm *comm = load_prepare(task, attempt, count > 0, path, &rc);
+    if (rc < 0)
+        return rc;
+    if (attempt || !task->attempt)
+        rc = comm ? gw_checkpoint_comm_load_into(comm, path, places, count, &loaded, &task->error)
+                  : gw_checkpoint_file_read(path, &loaded, &task->error);
+    if (rc == GW_ENOENT && !attempt)
         rc = 0; /* none yet */
-    else if (rc == GW_ENOENT && task->checkpoint_dir[0] && attempt == task->checkpoint_from)
+    else if (rc == GW_ENOENT && attempt == task->checkpoint_from)
         rc = not_here(task);
     if (rc == 0 && loaded && gw_checkpoint_i64(loaded, "step", &saved) < 0)
         rc = gw_error_set(&task->error, GW_ECORRUPT,
@@ -193,6 +210,11 @@ int gw_task_checkpoint_load(struct gw_task *task, struct gw_checkpoint **checkpo
     *checkpoint = loaded;
     *step = saved;
     return 0;
+}
+
+int gw_task_checkpoint_load(struct gw_task *task, struct gw_checkpoint **checkpoint, int64_t *step)
+{
+    return gw_task_checkpoint_load_into(task, NULL, 0, checkpoint, step);
 }
 
 int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step)

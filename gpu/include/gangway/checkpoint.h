@@ -109,9 +109,9 @@ struct gw_checkpoint_place {
  * chunks straight to their places. They are not in the set, and ranks other than 0 need no other
  * memory for them. All ranks pass the same names and sizes in the same order. No work on a stream
  * may use the places during the call. On all ranks it returns, with the text of the rank that found
- * it: GW_ENOENT (no file; or no section of this name), GW_EMISMATCH (the section has another size,
- * or a rank passes other places than rank 0), GW_EINVAL (the section is an integer), and the errors
- * of gw_checkpoint_comm_load. If it fails, the places have unspecified contents. */
+ * it: GW_ENOENT (no file), GW_EMISMATCH (no section of this name, the section has another size, or
+ * a rank passes other places than rank 0), GW_EINVAL (the section is an integer), and the errors of
+ * gw_checkpoint_comm_load. If it fails, the places have unspecified contents. */
 GW_API int gw_checkpoint_comm_load_into(struct gw_comm *comm, const char *path,
                                         const struct gw_checkpoint_place *places, size_t count,
                                         struct gw_checkpoint **checkpoint, struct gw_error *error);

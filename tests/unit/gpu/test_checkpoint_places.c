@@ -99,7 +99,7 @@ static int rank_is_refused(struct world_rank *self)
     struct gw_error error;
 #define REFUSED(wanted, text, ...)                                                                 \
     RANK_CHECK_RC(refusal_check(self, (struct gw_checkpoint_place){__VA_ARGS__}, wanted, text), 0)
-    REFUSED(GW_ENOENT, "section \"other\"", "other", memory, 1);
+    REFUSED(GW_EMISMATCH, "there is no section \"other\"", "other", memory, 1);
     REFUSED(GW_EINVAL, "section \"step\": it is an integer", "step", memory, 8);
     REFUSED(GW_EMISMATCH, "has 100 bytes, its place 99", "small", memory, 99);
     REFUSED(GW_EMISMATCH, "has 100 bytes, its place 101", "small", memory, 101);

@@ -196,11 +196,19 @@ GW_API int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, i
  * Rank 0's set is saved; other ranks may pass NULL. GW_EEXIST: the set has this section already.
  *
  * gw_task_checkpoint_load gives each rank a new set, which the caller frees with
- * gw_checkpoint_free. If there is no checkpoint, the set is NULL and *step is 0. */
+ * gw_checkpoint_free. If there is no checkpoint, the set is NULL and *step is 0.
+ *
+ * gw_task_checkpoint_load_into loads the sections of these names straight into their places in
+ * memory of the host or of the rank's GPU, by the rules and errors of gw_checkpoint_comm_load_into.
+ * The other sections are in the set. If there is no checkpoint, the places do not change. The
+ * failure of one rank is the failure of all ranks. An ordinary task uses gw_task_comm for it. */
 GW_API int gw_task_checkpoint_save(struct gw_task *task, struct gw_checkpoint *checkpoint,
                                    int64_t step);
 GW_API int gw_task_checkpoint_load(struct gw_task *task, struct gw_checkpoint **checkpoint,
                                    int64_t *step);
+GW_API int gw_task_checkpoint_load_into(struct gw_task *task,
+                                        const struct gw_checkpoint_place *places, size_t count,
+                                        struct gw_checkpoint **checkpoint, int64_t *step);
 
 #ifdef __cplusplus
 }

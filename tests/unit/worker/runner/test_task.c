@@ -176,6 +176,70 @@ static int resume_sections(struct gw_task *task)
 }
 GW_TASK(resume_sections);
 
+/* Loads one section into a place. The value is the step of before. */
+static int resume_into(struct gw_task *task)
+{
+    const uint32_t last = gw_task_world(task) - 1;
+    struct gw_checkpoint *set = gw_checkpoint_new();
+    char weights[8] = "weights", loaded[8] = "before";
+    struct gw_checkpoint_place place = {"w", loaded, sizeof loaded};
+    const void *data;
+    size_t bytes;
+    int64_t before, step, epoch = 0;
+    struct gw_checkpoint *found;
+    int rc = gw_task_checkpoint_load_into(task, &place, 1, &found, &before);
+    if (rc < 0)
+        return rc;
+    if (!found != !before || strcmp(loaded, before ? "weights" : "before") != 0)
+        return gw_task_fail(task, GW_ECORRUPT, "%s at step %ld", loaded, (long)before);
+    gw_checkpoint_free(found);
+    if (gw_checkpoint_set_bytes(set, "w", weights, sizeof weights) < 0 ||
+        gw_checkpoint_set_i64(set, "epoch", 2) < 0)
+        return GW_ENOMEM;
+    rc = gw_task_checkpoint_save(task, set, before + 7);
+    gw_checkpoint_free(set);
+    memset(loaded, 0, sizeof loaded);
+    if (rc == 0)
+        rc = gw_task_checkpoint_load_into(task, &place, 1, &found, &step);
+    if (rc < 0)
+        return rc;
+    if (step != before + 7 || strcmp(loaded, "weights") != 0 ||
+        gw_checkpoint_i64(found, "epoch", &epoch) < 0 || epoch != 2 ||
+        gw_checkpoint_bytes(found, "w", &data, &bytes) != GW_ENOENT)
+        return gw_task_fail(task, GW_ECORRUPT, "%s at step %ld", loaded, (long)step);
+    gw_checkpoint_free(found);
+    if (gw_task_rank(task) == last)
+        place.bytes--;
+    if (gw_task_checkpoint_load_into(task, &place, 1, &found, &step) != GW_EMISMATCH)
+        return gw_task_fail(task, GW_ECORRUPT, "a place is too small on one rank");
+    place = (struct gw_checkpoint_place){"other", loaded, sizeof loaded};
+    if (gw_task_checkpoint_load_into(task, &place, 1, &found, &step) != GW_EMISMATCH)
+        return gw_task_fail(task, GW_ECORRUPT, "there is no such section");
+    return gw_task_return(task, gw_i64(before));
+}
+GW_TASK(resume_into);
+
+/* Rank 1 has no folder for checkpoints. */
+static int load_without_folder(struct gw_task *task)
+{
+    struct gw_comm *comm = gw_task_comm(task);
+    struct gw_checkpoint *set;
+    int64_t step;
+    if (gw_task_rank(task) == 0 && !gw_task_checkpoint_dir(task))
+        return GW_EIO;
+    int rc = gw_comm_barrier(comm, NULL);
+    if (rc == 0 && gw_task_rank(task) == 1)
+        unsetenv("GANGWAY_CHECKPOINTS");
+    if (rc == 0)
+        rc = gw_comm_barrier(comm, NULL);
+    if (rc == 0)
+        rc = gw_task_checkpoint_load(task, &set, &step);
+    if (rc != GW_ENOENT || !strstr(gw_task_error(task)->text, "there is no folder"))
+        return gw_task_fail(task, GW_EINVAL, "%s", gw_error_text(rc));
+    return gw_task_return(task, gw_i64(0));
+}
+GW_TASK(load_without_folder);
+
 /* Runs an ordinary task; takes the arguments. */
 static int call(const struct gw_function *function, struct gw_value *args, struct gw_value **value,
                 struct gw_error *error)
@@ -430,6 +494,28 @@ static void sections_of_a_checkpoint_reach_another_number_of_ranks(void **state)
     assert_int_equal(gw_dir_remove(dir, NULL), 0);
 }
 
+static void sections_are_loaded_into_places_of_all_ranks(void **state)
+{
+    char dir[] = "/tmp/gangway-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    setenv("GANGWAY_CHECKPOINTS", dir, 1);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume_into), 2), 0);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume_into), 3), 7);
+    assert_int_equal(resume_gang(GW_FUNCTION(resume_into), 0), 14);
+    unsetenv("GANGWAY_CHECKPOINTS");
+    assert_int_equal(gw_dir_remove(dir, NULL), 0);
+}
+
+static void rank_without_folder_is_the_error_of_all_ranks(void **state)
+{
+    char dir[] = "/tmp/gangway-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    setenv("GANGWAY_CHECKPOINTS", dir, 1);
+    (void)resume_gang(GW_FUNCTION(load_without_folder), 2);
+    unsetenv("GANGWAY_CHECKPOINTS");
+    assert_int_equal(gw_dir_remove(dir, NULL), 0);
+}
+
 static void gpu_count_follows_cuda_visible_devices(void **state)
 {
     static const struct {
@@ -555,6 +641,8 @@ int main(void)
         cmocka_unit_test(gang_of_threads_reduces_and_reports_failures),
         cmocka_unit_test(gang_of_threads_resumes_from_its_checkpoint),
         cmocka_unit_test(sections_of_a_checkpoint_reach_another_number_of_ranks),
+        cmocka_unit_test(sections_are_loaded_into_places_of_all_ranks),
+        cmocka_unit_test(rank_without_folder_is_the_error_of_all_ranks),
         cmocka_unit_test(gpu_count_follows_cuda_visible_devices),
         cmocka_unit_test(functions_are_found_by_exact_name),
         cmocka_unit_test(init_parses_and_removes_its_options),
