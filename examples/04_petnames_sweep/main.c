@@ -243,6 +243,8 @@ static uint32_t print_table(const struct gw_sweep *sweep, struct gw_client *clie
         failed += trials[i]->trial->state == GW_TRIAL_FAILED;
         if (trials[i]->trial->state == GW_TRIAL_FAILED)
             (void)printf("failed: %.*s\n", (int)strcspn(trials[i]->text, "\n"), trials[i]->text);
+        else if (trials[i]->trial->state == GW_TRIAL_CANCELLED)
+            (void)printf("cancelled\n");
         else
             (void)printf("%11.4f %6.1f s %6" PRIu32 "\n", trials[i]->trial->value,
                          run_seconds(client, trials[i]->job), trials[i]->trial->number);

@@ -196,6 +196,9 @@ class Commands(e2e.Case):
             self.gangway(*words, "--name", name, *limit, *trial, rc=1, timeout_s=60)
             self.assert_idle()
             starts = [trial["starts"] for trial in self.show(name)["trials"]]
+            states = [trial["state"] for trial in self.show(name)["trials"]]
+            self.assertEqual(states.count("failed"), 1)
+            self.assertEqual(states.count("cancelled"), len(states) - 1)
             self.gangway("sweep", "resume", name, rc=1, timeout_s=60)
             self.assertEqual([trial["starts"] for trial in self.show(name)["trials"]], starts)
 
@@ -291,7 +294,7 @@ class Commands(e2e.Case):
         self.assert_idle()
         states = [trial["state"] for trial in self.show("h")["trials"]]
         self.assertEqual(states[0], "done")
-        self.assertIn("failed", states)
+        self.assertIn("cancelled", states)
         self.write("go", "")
         self.assertIn("h: 8 trials", self.gangway("sweep", "resume", "h", timeout_s=60).stdout)
         trials = self.show("h")["trials"]

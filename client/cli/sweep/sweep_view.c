@@ -15,11 +15,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-const char *const gw_sweep_view_states[] = {[GW_TRIAL_RUNNING] = "running",
-                                            [GW_TRIAL_PAUSED] = "paused",
-                                            [GW_TRIAL_DONE] = "done",
-                                            [GW_TRIAL_PRUNED] = "pruned",
-                                            [GW_TRIAL_FAILED] = "failed"};
+const char *const gw_sweep_view_states[] = {
+    [GW_TRIAL_RUNNING] = "running", [GW_TRIAL_PAUSED] = "paused",
+    [GW_TRIAL_DONE] = "done",       [GW_TRIAL_PRUNED] = "pruned",
+    [GW_TRIAL_FAILED] = "failed",   [GW_TRIAL_CANCELLED] = "cancelled"};
 
 const char *gw_sweep_view_state(const struct gw_sweep_trial *trial)
 {
@@ -33,8 +32,8 @@ struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep)
         counts.of[gw_sweep_trial(sweep, i)->trial->state]++;
         counts.waiting += gw_sweep_view_waits(gw_sweep_trial(sweep, i));
     }
-    counts.ended =
-        counts.of[GW_TRIAL_DONE] + counts.of[GW_TRIAL_PRUNED] + counts.of[GW_TRIAL_FAILED];
+    counts.ended = counts.of[GW_TRIAL_DONE] + counts.of[GW_TRIAL_PRUNED] +
+                   counts.of[GW_TRIAL_FAILED] + counts.of[GW_TRIAL_CANCELLED];
     if (!counts.of[GW_TRIAL_RUNNING]) /* nobody continues the paused ones: the sweep is over */
         counts.ended += counts.of[GW_TRIAL_PAUSED];
     return counts;
@@ -80,7 +79,7 @@ void gw_sweep_view_line(const struct gw_sweep_definition *d, const struct gw_swe
                          counts.ended, d->search.trials);
     else
         used += snprintf(text + used, bytes - (size_t)used, "%" PRIu32 " trials", counts.ended);
-    for (int state = GW_TRIAL_RUNNING; state <= GW_TRIAL_FAILED; state++) {
+    for (int state = GW_TRIAL_RUNNING; state <= GW_TRIAL_CANCELLED; state++) {
         const uint32_t of = counts.of[state] - (state == GW_TRIAL_RUNNING ? counts.waiting : 0);
         if (of && state != GW_TRIAL_DONE)
             used += snprintf(text + used, bytes - (size_t)used, ", %" PRIu32 " %s", of,

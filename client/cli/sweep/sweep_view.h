@@ -18,8 +18,8 @@ static inline bool gw_sweep_view_waits(const struct gw_sweep_trial *trial)
 const char *gw_sweep_view_state(const struct gw_sweep_trial *trial);
 
 struct gw_sweep_counts {
-    uint32_t of[GW_TRIAL_FAILED + 1], ended; /* trials in each state; trials that have ended */
-    uint32_t waiting;                        /* those in state running that wait */
+    uint32_t of[GW_TRIAL_CANCELLED + 1], ended; /* trials in each state; trials that have ended */
+    uint32_t waiting;                           /* those in state running that wait */
 };
 struct gw_sweep_counts gw_sweep_view_count(const struct gw_sweep *sweep);
 

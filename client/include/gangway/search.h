@@ -143,10 +143,12 @@ GW_API void gw_search_free(struct gw_search *search);
 
 enum gw_trial_state {
     GW_TRIAL_RUNNING,
-    GW_TRIAL_PAUSED, /* has a checkpoint, and may go on */
-    GW_TRIAL_DONE,   /* has its final value */
-    GW_TRIAL_PRUNED, /* was ended early because it was worse than others */
-    GW_TRIAL_FAILED, /* has no value, or NaN */
+    GW_TRIAL_PAUSED,    /* has a checkpoint, and may go on */
+    GW_TRIAL_DONE,      /* has its final value */
+    GW_TRIAL_PRUNED,    /* was ended early because it was worse than others */
+    GW_TRIAL_FAILED,    /* has no value, or NaN */
+    GW_TRIAL_CANCELLED, /* was ended from outside, for example by a time limit; says nothing about
+                           its params, and counts as no failure */
 };
 
 /* A trial. The search owns it and its params; both are valid until gw_search_free. The fields
@@ -197,8 +199,8 @@ GW_API int gw_search_tell(struct gw_search *search, uint32_t number, uint64_t st
 GW_API int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state state,
                          double value, struct gw_error *error);
 
-/* gw_search_reopen lets a trial that is GW_TRIAL_FAILED run again with the same params, for example
- * because it was interrupted. GW_ENOENT: there is no such trial. GW_EINVAL: it has not failed. */
+/* gw_search_reopen lets a trial that is GW_TRIAL_FAILED or GW_TRIAL_CANCELLED run again with the
+ * same params. GW_ENOENT: there is no such trial. GW_EINVAL: it is in another state. */
 GW_API int gw_search_reopen(struct gw_search *search, uint32_t number, struct gw_error *error);
 
 /* gw_search_best returns the best trial that is GW_TRIAL_DONE; of equal ones the first. GW_ENOENT:

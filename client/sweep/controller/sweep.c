@@ -287,7 +287,7 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
                     : "",
                 sweep->options.metric && sweep->options.make ? sweep->options.metric : "");
         const uint32_t starts = sweep->state.starts;
-        if (!cut && gw_search_is_cut(sweep->state.search, gw_sweep_start_elapsed_ns(sweep), 0)) {
+        if (!cut && gw_search_is_cut(sweep->state.search, gw_sweep_start_elapsed_ns(sweep))) {
             cancel_live(sweep);
             over = cut = true;
         }
@@ -319,12 +319,7 @@ static int run(struct gw_sweep *sweep, struct gw_error *error)
 static int load(struct gw_sweep *sweep, struct gw_client *client, struct gw_error *error)
 {
     int rc = gw_sweep_load_state(sweep, client, error);
-    uint32_t cancelled = 0;
-    struct gw_sweep_state_trial **trial;
-    GW_ARRAY_EACH (&sweep->state.trials, trial)
-        cancelled += (*trial)->cancelled;
-    if (rc < 0 ||
-        gw_search_is_cut(sweep->state.search, gw_sweep_start_elapsed_ns(sweep), cancelled))
+    if (rc < 0 || gw_search_is_cut(sweep->state.search, gw_sweep_start_elapsed_ns(sweep)))
         return rc;
     if (gw_sweep_count(sweep))
         gw_log_plain(GW_LOG_INFO,

@@ -107,11 +107,10 @@ void gw_sweep_feed_reports(struct gw_mlflow *feed, uint32_t trial,
 
 enum gw_study_state gw_sweep_feed_state(enum gw_trial_state state)
 {
-    static const enum gw_study_state states[] = {[GW_TRIAL_RUNNING] = GW_STUDY_RUNNING,
-                                                 [GW_TRIAL_PAUSED] = GW_STUDY_PAUSED,
-                                                 [GW_TRIAL_DONE] = GW_STUDY_DONE,
-                                                 [GW_TRIAL_PRUNED] = GW_STUDY_PRUNED,
-                                                 [GW_TRIAL_FAILED] = GW_STUDY_FAILED};
+    static const enum gw_study_state states[] = {
+        [GW_TRIAL_RUNNING] = GW_STUDY_RUNNING, [GW_TRIAL_PAUSED] = GW_STUDY_PAUSED,
+        [GW_TRIAL_DONE] = GW_STUDY_DONE,       [GW_TRIAL_PRUNED] = GW_STUDY_PRUNED,
+        [GW_TRIAL_FAILED] = GW_STUDY_FAILED,   [GW_TRIAL_CANCELLED] = GW_STUDY_CANCELLED};
     return states[state];
 }
 
@@ -193,7 +192,7 @@ int gw_sweep_feed_flush(const struct gw_sweep *sweep, struct gw_mlflow *feed, in
     }
     (void)functions->over(feed,
                           rc == 0               ? GW_STUDY_DONE
-                          : rc == GW_ECANCELLED ? GW_STUDY_PRUNED
+                          : rc == GW_ECANCELLED ? GW_STUDY_CANCELLED
                                                 : GW_STUDY_FAILED,
                           note);
     return functions->flush(feed, PATIENCE_S * GW_NS_PER_S, error);

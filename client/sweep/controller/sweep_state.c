@@ -84,7 +84,7 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
         found = take(state, asked, spare);
     }
     state->again -= found->again;
-    found->again = found->cancelled = false;
+    found->again = false;
     found->fate = GW_FATE_OPEN;
     found->until = found->shown.trial->until ? found->shown.trial->until : state->max_steps;
     found->live = true;
@@ -110,6 +110,14 @@ int gw_sweep_state_started(struct gw_sweep_state *state, struct gw_sweep_state_t
     return 0;
 }
 
+/* The trial waits for its next job. */
+static void start_again(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial)
+{
+    trial->again = true;
+    trial->shown.job = 0;
+    state->again++;
+}
+
 void gw_sweep_state_withdraw(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial)
 {
     struct gw_sweep_state_trial *last = state->live.items[--state->live.count];
@@ -122,14 +130,9 @@ int gw_sweep_state_reopen(struct gw_sweep_state *state, uint32_t number, struct 
 {
     struct gw_sweep_state_trial *trial =
         number < state->trials.count ? state->trials.items[number] : NULL;
-    if (!trial || !trial->cancelled)
+    if (!trial || trial->shown.trial->state != GW_TRIAL_CANCELLED)
         return 0;
-    trial->again = true;
-    state->again++;
-    trial->cancelled = false;
-    free(trial->text);
-    trial->text = NULL;
-    trial->shown.text = "";
+    start_again(state, trial);
     return gw_search_reopen(state->search, number, error);
 }
 
@@ -204,7 +207,7 @@ static enum gw_trial_state end_state(const struct gw_sweep_state_trial *trial, c
     case GW_FATE_COPY:
         break;
     }
-    return strcmp(end, "done") == 0 ? GW_TRIAL_DONE : GW_TRIAL_FAILED;
+    return strcmp(end, "done") == 0 ? GW_TRIAL_DONE : failed ? GW_TRIAL_FAILED : GW_TRIAL_CANCELLED;
 }
 
 static int handle_end(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial,
@@ -221,11 +224,9 @@ static int handle_end(struct gw_sweep_state *state, struct gw_sweep_state_trial 
     gw_sweep_state_withdraw(state, trial);
     trial->shown.ended_ns = event->wall_ns;
     if (trial->fate == GW_FATE_COPY) {
-        trial->again = true;
-        state->again++;
+        start_again(state, trial);
         return 0;
     }
-    trial->cancelled = end == GW_TRIAL_FAILED && strcmp(event->end, "cancelled") == 0;
     if (end == GW_TRIAL_FAILED)
         rc = note_text(trial, *event->text ? event->text : event->end);
     else if (end == GW_TRIAL_DONE && state->metric && trial->reported &&

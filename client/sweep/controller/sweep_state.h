@@ -25,7 +25,6 @@ struct gw_sweep_state_trial {
     bool live;      /* started, and its job has not ended */
     size_t live_at; /* where state->live has it, while it is live */
     bool again;     /* ended in order to start again */
-    bool cancelled; /* its job was cancelled although it was to go on */
     bool reported;  /* any value of the metric */
     bool holds;     /* `held` is a report that counts only if the trial ends without another one */
     struct {

@@ -19,11 +19,9 @@ enum operation { /* numbers of Optuna */
                  SET_USER_ATTRIBUTE = 8,
 };
 
-static const int states[GW_STUDY_STATES] = {[GW_STUDY_RUNNING] = 0,
-                                            [GW_STUDY_DONE] = 1,
-                                            [GW_STUDY_PAUSED] = 2,
-                                            [GW_STUDY_PRUNED] = 2,
-                                            [GW_STUDY_FAILED] = 3};
+static const int states[GW_STUDY_STATES] = {
+    [GW_STUDY_RUNNING] = 0, [GW_STUDY_DONE] = 1,   [GW_STUDY_PAUSED] = 2,
+    [GW_STUDY_PRUNED] = 2,  [GW_STUDY_FAILED] = 3, [GW_STUDY_CANCELLED] = 3};
 
 static void write_string(FILE *out, const char *text)
 {
@@ -170,7 +168,7 @@ static void write_trial(FILE *out, const struct gw_study *study, size_t number)
         return;
     begin_of_trial(out, SET_STATE, number);
     fprintf(out, ", \"state\": %d, \"values\": ", states[trial->state]);
-    if (trial->state == GW_STUDY_FAILED || isnan(trial->value))
+    if (states[trial->state] == states[GW_STUDY_FAILED] || isnan(trial->value))
         fputs("null", out);
     else {
         fputc('[', out);

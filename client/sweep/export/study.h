@@ -42,6 +42,7 @@ enum gw_study_state {
     GW_STUDY_DONE,
     GW_STUDY_PRUNED,
     GW_STUDY_FAILED,
+    GW_STUDY_CANCELLED,
     GW_STUDY_STATES, /* number of states */
 };
 

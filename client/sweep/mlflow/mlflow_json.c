@@ -203,10 +203,9 @@ const char *gw_mlflow_json_tag(const json_t *run, const char *name)
 
 const char *gw_mlflow_json_status(enum gw_study_state state)
 {
-    static const char *const words[GW_STUDY_STATES] = {[GW_STUDY_RUNNING] = "RUNNING",
-                                                       [GW_STUDY_PAUSED] = "SCHEDULED",
-                                                       [GW_STUDY_DONE] = "FINISHED",
-                                                       [GW_STUDY_PRUNED] = "KILLED",
-                                                       [GW_STUDY_FAILED] = "FAILED"};
+    static const char *const words[GW_STUDY_STATES] = {
+        [GW_STUDY_RUNNING] = "RUNNING", [GW_STUDY_PAUSED] = "SCHEDULED",
+        [GW_STUDY_DONE] = "FINISHED",   [GW_STUDY_PRUNED] = "KILLED",
+        [GW_STUDY_FAILED] = "FAILED",   [GW_STUDY_CANCELLED] = "KILLED"};
     return words[state];
 }

@@ -300,6 +300,13 @@ static void refuse(struct gw_mlflow *mlflow, const char *trial, const struct gw_
     mlflow->say(text);
 }
 
+/* Several states have the same word at the server. */
+static bool is_confirmed(const struct gw_mlflow_run *run)
+{
+    return run->confirmed >= 0 && strcmp(gw_mlflow_json_status((enum gw_study_state)run->confirmed),
+                                         gw_mlflow_json_status(run->wanted)) == 0;
+}
+
 /* Sends all of a run, with the lock, which it drops meanwhile. */
 static int send_run(struct gw_mlflow *mlflow, const char *trial, struct gw_error *error)
 {
@@ -311,7 +318,7 @@ static int send_run(struct gw_mlflow *mlflow, const char *trial, struct gw_error
         else if (!run->params_confirmed || run->reports.count ||
                  (run->note && !run->note_confirmed))
             rc = send_batch(mlflow, run, trial, error);
-        else if (run->confirmed != (int)run->wanted)
+        else if (!is_confirmed(run))
             rc = send_state(mlflow, run, trial, error);
         else
             return 0;

@@ -10,16 +10,14 @@ enum {
     TICK_GAP = 26, /* least distance of the labels of a vertical axis */
 };
 
-const char *const gw_draw_colours[GW_STUDY_STATES] = {[GW_STUDY_RUNNING] = "#1d8348",
-                                                      [GW_STUDY_PAUSED] = "#a5812a",
-                                                      [GW_STUDY_DONE] = "#2f6fb5",
-                                                      [GW_STUDY_PRUNED] = "#a9b1ba",
-                                                      [GW_STUDY_FAILED] = "#a3123a"};
-const char *const gw_draw_states[GW_STUDY_STATES] = {[GW_STUDY_RUNNING] = "running",
-                                                     [GW_STUDY_PAUSED] = "paused",
-                                                     [GW_STUDY_DONE] = "done",
-                                                     [GW_STUDY_PRUNED] = "pruned",
-                                                     [GW_STUDY_FAILED] = "failed"};
+const char *const gw_draw_colours[GW_STUDY_STATES] = {
+    [GW_STUDY_RUNNING] = "#1d8348", [GW_STUDY_PAUSED] = "#a5812a",
+    [GW_STUDY_DONE] = "#2f6fb5",    [GW_STUDY_PRUNED] = "#a9b1ba",
+    [GW_STUDY_FAILED] = "#a3123a",  [GW_STUDY_CANCELLED] = "#6b7280"};
+const char *const gw_draw_states[GW_STUDY_STATES] = {
+    [GW_STUDY_RUNNING] = "running", [GW_STUDY_PAUSED] = "paused",
+    [GW_STUDY_DONE] = "done",       [GW_STUDY_PRUNED] = "pruned",
+    [GW_STUDY_FAILED] = "failed",   [GW_STUDY_CANCELLED] = "cancelled"};
 
 /* -- Texts --- */
 

@@ -271,11 +271,11 @@ static int check_limits(const struct gw_search *search, uint64_t elapsed_ns, str
     return 0;
 }
 
-bool gw_search_is_cut(const struct gw_search *search, uint64_t elapsed_ns, uint32_t uncounted)
+bool gw_search_is_cut(const struct gw_search *search, uint64_t elapsed_ns)
 {
     const struct gw_search_options *options = &search->options;
     return (options->time_limit_ns && elapsed_ns >= options->time_limit_ns) ||
-           (options->failures && search->failures >= options->failures + uncounted);
+           (options->failures && search->failures >= options->failures);
 }
 
 /* Whether a report of a running trial can promote one. */
@@ -446,10 +446,10 @@ int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state
     const int rc = find_running(search, number, &trial, error);
     if (rc < 0)
         return rc;
-    if (state != GW_TRIAL_DONE && state != GW_TRIAL_PRUNED && state != GW_TRIAL_FAILED &&
-        state != GW_TRIAL_PAUSED)
+    if ((int)state <= GW_TRIAL_RUNNING || state > GW_TRIAL_CANCELLED)
         return gw_error_set(error, GW_EINVAL,
-                            "a trial ends as GW_TRIAL_DONE, _PRUNED, _FAILED or _PAUSED");
+                            "a trial ends as GW_TRIAL_DONE, _PRUNED, _FAILED, _CANCELLED or "
+                            "_PAUSED");
     if (state == GW_TRIAL_PAUSED && trial->answer != GW_DECISION_PAUSE)
         return gw_error_set(error, GW_EINVAL, "trial %u was not asked to pause", number);
     if (!isnan(value))
@@ -458,11 +458,11 @@ int gw_search_end(struct gw_search *search, uint32_t number, enum gw_trial_state
         state = GW_TRIAL_FAILED;
     trial->shown.state = state;
     search->running--;
-    if (state != GW_TRIAL_FAILED) {
+    if (state != GW_TRIAL_FAILED && state != GW_TRIAL_CANCELLED) {
         trial->loss = to_loss(search, trial->shown.value);
         rank_trial(search, trial);
     }
-    if (state != GW_TRIAL_PAUSED)
+    if (state != GW_TRIAL_PAUSED && state != GW_TRIAL_CANCELLED)
         count_end(search, trial);
     return 0;
 }
@@ -472,13 +472,15 @@ int gw_search_reopen(struct gw_search *search, uint32_t number, struct gw_error 
     if (number >= search->trials.count)
         return gw_error_set(error, GW_ENOENT, "the search has no trial %u", number);
     struct gw_search_trial *trial = search->trials.items[number];
-    if (trial->shown.state != GW_TRIAL_FAILED)
-        return gw_error_set(error, GW_EINVAL, "trial %u has not failed", number);
+    const bool failed = trial->shown.state == GW_TRIAL_FAILED;
+    if (!failed && trial->shown.state != GW_TRIAL_CANCELLED)
+        return gw_error_set(error, GW_EINVAL, "trial %u was not cancelled, and has not failed",
+                            number);
     trial->shown.state = GW_TRIAL_RUNNING;
     trial->answer = GW_DECISION_CONTINUE;
     search->running++;
-    search->failures--;
-    search->unimproved -= search->unimproved > 0;
+    search->failures -= failed;
+    search->unimproved -= failed && search->unimproved > 0;
     return 0;
 }
 

@@ -42,8 +42,8 @@ struct gw_search {
     uint64_t *cells; /* the grid: the cell of each parameter that comes next */
     bool grid_ended;
     uint32_t sobol_next; /* point of Sobol's sequence that comes next */
-    /* Trials that have ended and not failed, the best first; pruned ones behind those that are
-     * done. */
+    /* Trials that have ended, and did not fail or were cancelled, the best first; pruned ones
+     * behind those that are done. */
     GW_ARRAY(struct gw_search_trial *) ranked;
     GW_ARRAY(struct gw_asha_rung) rungs;
     uint32_t best;       /* number of the best trial, UINT32_MAX if none */
@@ -53,7 +53,7 @@ struct gw_search {
 };
 
 /* gw_search_is_cut returns true if a limit was reached that also ends running trials: that of the
- * time, or that of failures without `uncounted` ones. */
-bool gw_search_is_cut(const struct gw_search *search, uint64_t elapsed_ns, uint32_t uncounted);
+ * time, or that of failures. */
+bool gw_search_is_cut(const struct gw_search *search, uint64_t elapsed_ns);
 
 #endif

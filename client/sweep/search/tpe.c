@@ -24,7 +24,9 @@ static size_t observe(const struct gw_search *search, size_t i, bool good, doubl
     size_t count = 0;
     for (size_t k = 0; k < search->trials.count; k++) {
         const struct gw_search_trial *trial = search->trials.items[k];
-        if (trial->good == good && trial->shown.state != GW_TRIAL_FAILED && !isnan(trial->point[i]))
+        const bool says =
+            trial->shown.state != GW_TRIAL_FAILED && trial->shown.state != GW_TRIAL_CANCELLED;
+        if (trial->good == good && says && !isnan(trial->point[i]))
             observed[count++] = trial->point[i];
     }
     return count;

@@ -230,6 +230,7 @@ static void reports_of_unknown_and_ended_trials_are_refused(void **state)
     assert_int_equal(gw_search_tell(search, 1, 0, 1, &decision, &error), GW_ENOENT);
     assert_int_equal(gw_search_end(search, 1, GW_TRIAL_DONE, 1, &error), GW_ENOENT);
     assert_int_equal(gw_search_end(search, 0, GW_TRIAL_RUNNING, 1, &error), GW_EINVAL);
+    assert_int_equal(gw_search_end(search, 0, GW_TRIAL_CANCELLED + 1, 1, &error), GW_EINVAL);
     assert_int_equal(gw_search_tell(search, 0, 5, 2, &decision, &error), 0);
     assert_int_equal(gw_search_tell(search, 0, 4, 1, &decision, &error), 0); /* a restart */
     assert_true(trial->value == 2 && trial->step == 5);

@@ -193,15 +193,18 @@ static void a_trial_that_goes_on_beyond_its_last_step_is_cancelled(void **state)
     gw_sweep_state_deinit(&sweep);
 }
 
-static void a_trial_cancelled_by_a_user_has_failed(void **state)
+static void a_trial_cancelled_from_outside_counts_as_no_failure(void **state)
 {
     (void)state;
-    struct gw_sweep_state sweep =
-        make_state(GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM, .trials = 1), "loss");
+    struct gw_sweep_state sweep = make_state(
+        GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM, .trials = 2, .failures = 1), "loss");
     struct gw_sweep_state_trial *a = start(&sweep, 1);
     report(&sweep, 1, 1, 0.1);
     end_with(&sweep, 1, "cancelled", NAN);
-    assert_int_equal(a->shown.trial->state, GW_TRIAL_FAILED);
+    assert_int_equal(a->shown.trial->state, GW_TRIAL_CANCELLED);
+    assert_string_equal(a->shown.text, "");
+    start(&sweep, 2);
+    end_with(&sweep, 2, "failed", NAN);
     assert_int_equal(gw_sweep_state_start(&sweep, 0, &a, &error), GW_ENOENT);
     gw_sweep_state_deinit(&sweep);
 }
@@ -214,7 +217,9 @@ static void an_interrupted_trial_can_start_again(void **state)
     struct gw_sweep_state_trial *a = start(&sweep, 1);
     end_with(&sweep, 1, "cancelled", NAN);
     assert_int_equal(gw_sweep_state_reopen(&sweep, 0, &error), 0);
+    assert_true(gw_sweep_view_waits(&a->shown));
     assert_ptr_equal(start(&sweep, 2), a);
+    assert_false(gw_sweep_view_waits(&a->shown));
     report(&sweep, 2, 1, 0.5);
     end_with(&sweep, 2, "done", NAN);
     assert_int_equal(a->shown.trial->state, GW_TRIAL_DONE);
@@ -242,6 +247,7 @@ static void a_copied_trial_starts_again_with_other_params(void **state)
     assert_int_equal(cancel, 4);
     end_with(&sweep, 4, "cancelled", NAN);
     assert_int_equal(worst->shown.trial->state, GW_TRIAL_RUNNING);
+    assert_true(gw_sweep_view_waits(&worst->shown));
     assert_ptr_equal(start(&sweep, 5), worst);
     assert_int_not_equal(worst->shown.trial->source, 3);
     gw_sweep_state_deinit(&sweep);
@@ -441,7 +447,7 @@ int main(void)
         cmocka_unit_test(a_pruned_trial_is_cancelled_and_keeps_the_value_of_the_decision),
         cmocka_unit_test(a_paused_trial_starts_again_as_another_job),
         cmocka_unit_test(a_trial_that_goes_on_beyond_its_last_step_is_cancelled),
-        cmocka_unit_test(a_trial_cancelled_by_a_user_has_failed),
+        cmocka_unit_test(a_trial_cancelled_from_outside_counts_as_no_failure),
         cmocka_unit_test(an_interrupted_trial_can_start_again),
         cmocka_unit_test(a_copied_trial_starts_again_with_other_params),
         cmocka_unit_test(a_record_is_read_as_it_was_written),

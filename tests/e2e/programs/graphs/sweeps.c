@@ -136,7 +136,8 @@ static const struct kind {
 
 static void print(const struct gw_sweep *sweep)
 {
-    static const char *const states[] = {"running", "paused", "done", "pruned", "failed"};
+    static const char *const states[] = {"running", "paused", "done",
+                                         "pruned",  "failed", "cancelled"};
     const struct gw_sweep_trial *best;
     for (uint32_t i = 0; i < gw_sweep_count(sweep); i++) {
         const struct gw_sweep_trial *trial = gw_sweep_trial(sweep, i);
