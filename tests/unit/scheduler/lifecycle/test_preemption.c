@@ -195,6 +195,13 @@ static void command_gets_its_grace_period(void **state)
     free_world(w);
 }
 
+static void say_started(struct world *w, uint64_t attempt)
+{
+    uint32_t none = GW_RANK_NONE;
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_started, .started = {{&attempt, 1}, {&none, 1}}});
+}
+
 static void work_without_a_checkpoint_is_preempted_only_in_a_queue_with_requeue(void **state)
 {
     (void)state;
@@ -203,9 +210,7 @@ static void work_without_a_checkpoint_is_preempted_only_in_a_queue_with_requeue(
         add(w, CYD, 1,
             (struct gw_msg_spec){.priority = -1, .queue = requeue ? "scavenge" : "normal"});
         const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-        say(w, WORKER,
-            (struct gw_message){.type = GW_MESSAGE_started,
-                                .started = {{&attempt, 1}, {&(uint32_t){GW_RANK_NONE}, 1}}});
+        say_started(w, attempt);
         add(w, ADA, 2, (struct gw_msg_spec){0});
         pass(w, MS);
         assert_int_equal(told(w, 0, GW_MESSAGE_kill), requeue);
@@ -218,6 +223,28 @@ static void work_without_a_checkpoint_is_preempted_only_in_a_queue_with_requeue(
         assert_int_equal(charges->uncounted, requeue ? 0 : 1);
         free_world(w);
     }
+}
+
+/* Neither while it is made, nor while it waits for calls, nor during a call. */
+static void actor_is_not_preempted(void **state)
+{
+    struct world *w = begin(1, 1);
+    (void)state;
+    add(w, CYD, 1, (struct gw_msg_spec){.actor = GW_ACTOR_NEW, .queue = "scavenge"});
+    const uint64_t actor = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    say_started(w, actor);
+    add(w, ADA, 2, (struct gw_msg_spec){0});
+    pass(w, MS);
+    assert_false(told(w, 0, GW_MESSAGE_kill));
+    say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_actor_ready, .actor_ready = {actor}});
+    pass(w, MS);
+    assert_false(told(w, 0, GW_MESSAGE_kill));
+    w->speaker = CYD;
+    submit_task(w, 3, (struct gw_msg_spec){.actor = 1, .queue = "scavenge"});
+    say_started(w, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    pass(w, MS);
+    assert_false(told(w, 0, GW_MESSAGE_kill));
+    free_world(w);
 }
 
 static void attempt_runs_for_the_minimum_before_it_is_preempted(void **state)
@@ -590,6 +617,7 @@ int main(void)
         cmocka_unit_test(functions_that_go_on_are_ended_after_their_grace),
         cmocka_unit_test(command_gets_its_grace_period),
         cmocka_unit_test(work_without_a_checkpoint_is_preempted_only_in_a_queue_with_requeue),
+        cmocka_unit_test(actor_is_not_preempted),
         cmocka_unit_test(attempt_runs_for_the_minimum_before_it_is_preempted),
         cmocka_unit_test(quota_is_reclaimed_and_nothing_more),
         cmocka_unit_test(victims_make_room_for_the_whole_gang_or_none_ends),
