@@ -363,6 +363,32 @@ static void quotas_bind_only_who_may_not_borrow(void **state)
     (void)state;
 }
 
+/* The running task may wait for them: if they waited for the quota, both would wait forever. */
+static void tasks_of_a_running_task_do_not_wait_for_a_quota(void **state)
+{
+    enum { INSIDE = 40 };
+    struct cluster *c = new_cluster(2);
+    const struct gw_account_config account = {.name = "vision",
+                                              .shares = 1,
+                                              .limits = {.slots = 1, .running_jobs = 1},
+                                              .strict = true,
+                                              .users = ada,
+                                              .user_count = 1};
+    set(c->w, &(struct gw_cluster_policy){.accounts = &account, .account_count = 1});
+    add(c, ADA, 2, (struct gw_msg_spec){0});
+    assert_int_equal(running(c, ADA), 1);
+    (void)step(c->w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                       .peer = {INSIDE},
+                                       .role = GW_ROLE_TASK,
+                                       .number = c->attempt[0],
+                                       .rank = GW_RANK_NONE,
+                                       .text = "inside"});
+    add(c, INSIDE, 1, (struct gw_msg_spec){0});
+    assert_int_equal(running(c, ADA), 2);
+    free_cluster(c);
+    (void)state;
+}
+
 static void an_account_runs_so_many_jobs_at_once(void **state)
 {
     struct cluster *c = new_cluster(4);
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test(usage_survives_a_new_policy),
         cmocka_unit_test(a_bad_policy_changes_nothing),
         cmocka_unit_test(quotas_bind_only_who_may_not_borrow),
+        cmocka_unit_test(tasks_of_a_running_task_do_not_wait_for_a_quota),
         cmocka_unit_test(an_account_runs_so_many_jobs_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
