@@ -2,6 +2,8 @@
  * them can be taken back, no_new_privs, limits, umask, and only then a path of the user's. */
 #include "worker/launcher/start.h"
 
+#include "graph/base/cgroup_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -71,25 +73,6 @@ int gw_start_folder(const char *parent, const struct gw_account *account, struct
 /* -- Cgroups -------------------------------------------------------------------------------------
  */
 
-/* Writes to a file of a cgroup. Returns 0 or an errno. */
-static int put(const char *cgroup, const char *name, const char *text)
-{
-    char path[PATH_MAX + 64];
-    (void)snprintf(path, sizeof path, "%s/%s", cgroup, name);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    int rc = fd < 0 || write(fd, text, strlen(text)) < 0 ? errno : 0;
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
-static void enable_controllers(const char *cgroup)
-{
-    static const char *const controllers[] = {"+cpu", "+memory", "+pids"};
-    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++)
-        (void)put(cgroup, "cgroup.subtree_control", controllers[i]);
-}
-
 int gw_start_cgroups(const char *parent, struct gw_error *error)
 {
     char own[PATH_MAX];
@@ -100,13 +83,14 @@ int gw_start_cgroups(const char *parent, struct gw_error *error)
                             "that of this service, below /sys/fs/cgroup",
                             parent);
     (void)snprintf(own, sizeof own, "%.*s/launcher", PATH_MAX - 16, parent);
-    int rc = mkdir(own, 0755) < 0 && errno != EEXIST ? errno : put(own, "cgroup.procs", "0");
+    int rc = mkdir(own, 0755) < 0 && errno != EEXIST ? errno
+                                                     : gw_cgroup_file_put(own, "cgroup.procs", "0");
     if (rc)
         return gw_error_set(error, GW_EPERM,
                             "--cgroup %s: %s: start this program as root, with "
                             "Delegate=yes if it is a service",
                             parent, strerror(rc));
-    enable_controllers(parent);
+    gw_cgroup_file_enable(parent);
     return 0;
 }
 
@@ -125,7 +109,7 @@ static int make_cgroup(const char *parent, const struct gw_account *account, cha
         well = lchown(of, account->uid, account->gid) == 0;
     }
     (void)snprintf(pids, sizeof pids, "%d", GW_START_PROCESSES_MAX);
-    (void)put(path, "pids.max", pids); /* the parent may lack the controller */
+    (void)gw_cgroup_file_put(path, "pids.max", pids); /* the parent may lack the controller */
     (void)snprintf(of, sizeof of, "%s/own", path);
     well = well && (mkdir(of, 0755) == 0 || errno == EEXIST);
     return well ? 0
@@ -208,7 +192,7 @@ static void run(const char *program, const char *command, const char *cgroup,
     if (setsid() < 0 || !set_descriptors(fd) || chdir("/") < 0)
         return;
     set_limits();
-    if (*cgroup && put(cgroup, "own/cgroup.procs", "0") != 0)
+    if (*cgroup && gw_cgroup_file_put(cgroup, "own/cgroup.procs", "0") != 0)
         return;
     if (!become(account))
         return;

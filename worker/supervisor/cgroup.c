@@ -4,6 +4,8 @@
  */
 #include "worker/supervisor/cgroup.h"
 
+#include "graph/base/cgroup_file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,22 +20,10 @@
 
 enum { PIDS_MAX = 16384, CPU_PERIOD_US = 100000, END_MS_MAX = 100 };
 
-/* Returns 0 or an errno. */
-static int put(const char *folder, const char *name, const char *text)
-{
-    char path[GW_CGROUP_PATH_BYTES + 64];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    int rc = fd < 0 || write(fd, text, strlen(text)) < 0 ? errno : 0;
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
 static void remove_cgroup(const char *path)
 {
     for (int i = 0; i < END_MS_MAX && rmdir(path) < 0 && errno == EBUSY; i++) {
-        (void)put(path, "cgroup.kill", "1");
+        (void)gw_cgroup_file_put(path, "cgroup.kill", "1");
         (void)poll(NULL, 0, 1);
     }
 }
@@ -47,20 +37,18 @@ static void move_own(const char *folder)
     (void)mkdir(own, 0755);
     FILE *file = fopen(procs, "re");
     while (file && fgets(pid, sizeof pid, file))
-        (void)put(own, "cgroup.procs", pid);
+        (void)gw_cgroup_file_put(own, "cgroup.procs", pid);
     if (file)
         (void)fclose(file);
 }
 
 void gw_cgroup_open(void)
 {
-    static const char *const controllers[] = {"+cpu", "+memory", "+pids"};
     const char *folder = getenv("GANGWAY_CGROUP");
     if (!folder)
         return;
     move_own(folder);
-    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++)
-        (void)put(folder, "cgroup.subtree_control", controllers[i]);
+    gw_cgroup_file_enable(folder);
     DIR *listing = opendir(folder);
     for (const struct dirent *entry; listing && (entry = readdir(listing));) {
         char path[GW_CGROUP_PATH_BYTES];
@@ -99,7 +87,7 @@ static int limit(const char *path, const struct gw_msg_spawn *spawn)
                   {"pids.max", pids}};
     int rc = 0;
     for (size_t i = 0; i < sizeof limits / sizeof *limits && !rc; i++)
-        if ((rc = put(path, limits[i].name, limits[i].text)) == ENOENT)
+        if ((rc = gw_cgroup_file_put(path, limits[i].name, limits[i].text)) == ENOENT)
             rc = 0; /* the folder lacks the controller */
     return rc;
 }
@@ -128,7 +116,7 @@ int gw_cgroup_make(struct gw_cgroup *cgroup, const struct gw_msg_spawn *spawn,
 void gw_cgroup_kill(const struct gw_cgroup *cgroup)
 {
     if (*cgroup->path)
-        (void)put(cgroup->path, "cgroup.kill", "1");
+        (void)gw_cgroup_file_put(cgroup->path, "cgroup.kill", "1");
 }
 
 void gw_cgroup_end(struct gw_cgroup *cgroup)
