@@ -272,6 +272,11 @@ class Users(Cluster):
         tasks = self.gangway_json("tasks", job, env=self.client["alice"])
         self.assertEqual(tasks[0]["metrics"], {"loss": 0.5})
 
+    def test_processes_of_one_user_do_not_take_all_connections(self):
+        clients = os.path.join(BIN, "clients")
+        self.assertIn("128 clients: 128 processes of this user's tasks",
+                      self.run_as("alice", f"exec {clients} 200").stdout)
+
     def test_folders_of_old_jobs_and_clusters_are_removed(self):
         self.run_as("alice", "true")
         mine, = glob.glob(f"{FOLDER}/alice/*")

@@ -22,6 +22,7 @@ struct side {
 struct gw_relay {
     struct gw_relay *prev, *next;
     struct gw_relays *relays;
+    uid_t user;
     struct side sides[2]; /* [0]: to the task, [1]: to the scheduler */
     uv_prepare_t watch;   /* active while a side is paused */
     bool watching, watch_closed;
@@ -156,6 +157,20 @@ int gw_relay_open(struct gw_relays *relays, uv_loop_t *loop, struct gw_transport
     }
     *fd = pair[0];
     return 0;
+}
+
+void gw_relays_set_user(struct gw_relays *relays, uid_t user)
+{
+    if (relays->first)
+        relays->first->user = user;
+}
+
+uint32_t gw_relays_of(const struct gw_relays *relays, uid_t user)
+{
+    uint32_t count = 0;
+    for (const struct gw_relay *relay = relays->first; relay; relay = relay->next)
+        count += relay->user == user;
+    return count;
 }
 
 void gw_relays_close(struct gw_relays *relays)

@@ -22,6 +22,11 @@ struct gw_relays {
 int gw_relay_open(struct gw_relays *relays, uv_loop_t *loop, struct gw_transport *transport,
                   const struct gw_message *hello, int *fd, struct gw_error *error);
 
+/* gw_relays_set_user notes the Unix user of the newest relay. gw_relays_of returns the number of
+ * relays of a user. */
+void gw_relays_set_user(struct gw_relays *relays, uid_t user);
+uint32_t gw_relays_of(const struct gw_relays *relays, uid_t user);
+
 /* gw_relays_close closes all relays. They are freed in later turns of the loop. */
 void gw_relays_close(struct gw_relays *relays);
 

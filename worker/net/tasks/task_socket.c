@@ -20,7 +20,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { RELAYS_MAX = 512 }; /* maximum number of relays of all tasks at once */
+/* Maximum number of relays of all tasks at once, and of those of one separate user. */
+enum { RELAYS_MAX = 512, RELAYS_OF_USER_MAX = 128 };
 
 /* -- The socket ----------------------------------------------------------------------------------
  */
@@ -153,11 +154,27 @@ static bool is_proven(const struct gw_host *host, const struct gw_msg_hello *hel
 /* -- Connections ---------------------------------------------------------------------------------
  */
 
+static int check_count(const struct gw_host *host, uid_t user, struct gw_error *error)
+{
+    if (host->relays.count >= RELAYS_MAX)
+        return gw_error_set(error, GW_EAGAIN,
+                            "%d processes of tasks on this worker use the cluster, which is the "
+                            "most: wait until some have ended",
+                            RELAYS_MAX);
+    if (host->options.separate_users && gw_relays_of(&host->relays, user) >= RELAYS_OF_USER_MAX)
+        return gw_error_set(error, GW_EAGAIN,
+                            "%d processes of this user's tasks on this worker use the cluster, "
+                            "which is the most of a user: wait until some have ended",
+                            RELAYS_OF_USER_MAX);
+    return 0;
+}
+
 static int connect_task(struct gw_host_link *link, const struct gw_msg_hello *hello, int *fd,
                         struct gw_error *error)
 {
     struct gw_host *host = link->host;
     struct gw_node_place place;
+    struct ucred peer;
     if (!is_proven(host, hello))
         return gw_error_set(error, GW_EPERM,
                             "GANGWAY_IDENTITY is not that of a task on this worker: unset it to "
@@ -173,12 +190,14 @@ static int connect_task(struct gw_host_link *link, const struct gw_msg_hello *he
     if (!host->welcomed)
         return gw_error_set(error, GW_EAGAIN,
                             "this worker has no connection to the scheduler at the moment");
-    if (host->relays.count >= RELAYS_MAX)
-        return gw_error_set(error, GW_EAGAIN,
-                            "%d processes of tasks on this worker use the cluster, which is the "
-                            "most: wait until some have ended",
-                            RELAYS_MAX);
-    return gw_host_link_connect_task(host, hello->attempt, hello->rank, fd, error);
+    int rc = gw_link_peer(link->link, &peer);
+    if (rc == 0)
+        rc = check_count(host, peer.uid, error);
+    if (rc == 0)
+        rc = gw_host_link_connect_task(host, hello->attempt, hello->rank, fd, error);
+    if (rc == 0 && host->options.separate_users)
+        gw_relays_set_user(&host->relays, peer.uid);
+    return rc;
 }
 
 void gw_task_socket_answer(struct gw_host_link *link, const struct gw_msg_hello *hello)
