@@ -116,7 +116,8 @@ struct call {
     const char *texts[2];
     struct gw_files_answer answer;
     char data[PATH_MAX];
-    int fd; /* descriptor of the answer; -1: none */
+    int fd;      /* descriptor of the answer; -1: none */
+    int carried; /* descriptor of the request, if its operation is GW_FILES_TRANSFER */
 };
 
 static bool send_all(int socket, const void *data, size_t bytes)
@@ -130,6 +131,27 @@ static bool send_all(int socket, const void *data, size_t bytes)
         done += (size_t)put;
     }
     return true;
+}
+
+/* Sends the head of a request, with its descriptor. It is small enough for one call. */
+static bool send_head(int socket, const struct call *call)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr aligned;
+    } control = {{0}};
+    struct iovec part = {(void *)(uintptr_t)&call->request, sizeof call->request};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (call->request.operation == GW_FILES_TRANSFER) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof call->carried);
+        memcpy(CMSG_DATA(head), &call->carried, sizeof call->carried);
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof call->request;
 }
 
 /* Takes the descriptors of a part of an answer: keeps the first one of the answer, and closes all
@@ -194,7 +216,7 @@ static bool exchange(int socket, struct call *call)
 {
     for (int i = 0; i < 2; i++)
         call->request.bytes[i] = call->texts[i] ? (uint32_t)strlen(call->texts[i]) + 1 : 0;
-    bool well = send_all(socket, &call->request, sizeof call->request);
+    bool well = send_head(socket, call);
     for (int i = 0; i < 2 && well; i++)
         well = send_all(socket, call->texts[i], call->request.bytes[i]);
     return well && receive_head(socket, call) && call->answer.bytes <= sizeof call->data &&
@@ -349,4 +371,17 @@ int gw_files_count(const char *path, uint64_t *bytes, uint64_t *free_bytes)
     *bytes = rc < 0 ? INT64_MAX : (uint64_t)call.answer.status.st_size;
     *free_bytes = rc < 0 ? 0 : (uint64_t)call.answer.status.st_blocks;
     return rc;
+}
+
+uint64_t gw_files_stamp(const char *path)
+{
+    struct call call = {.request = {.operation = GW_FILES_STAMP}, .texts = {path}};
+    return perform(find(path), &call) == 0 ? (uint64_t)call.answer.status.st_size : 0;
+}
+
+int gw_files_transfer(const char *path, const char *where, int socket)
+{
+    struct call call = {
+        .request = {.operation = GW_FILES_TRANSFER}, .texts = {path, where}, .carried = socket};
+    return perform(find(path), &call);
 }

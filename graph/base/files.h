@@ -49,8 +49,18 @@ int gw_files_make(const char *path);
  * files has the size INT64_MAX. Only for remote paths. */
 int gw_files_count(const char *path, uint64_t *bytes, uint64_t *free_bytes);
 
+/* gw_files_stamp returns the state of a folder, as gw_pack_stamp (worker/store/pack.h). A folder of
+ * very many files is like an empty one. Only for remote paths. */
+uint64_t gw_files_stamp(const char *path);
+
+/* gw_files_transfer has a child process of the agent serve a checkpoint transfer
+ * (worker/store/transfer_agent.h) on a connected stream socket (borrowed), for the folder `path` of
+ * checkpoints. `where` says more about the worker (transfer_agent.h). Only for remote paths. */
+int gw_files_transfer(const char *path, const char *where, int socket);
+
 /* The messages of an agent: a request with its two texts, each with its NUL, and an answer with
- * `bytes` bytes of data and at most one descriptor. */
+ * `bytes` bytes of data and at most one descriptor. The request GW_FILES_TRANSFER has a descriptor.
+ */
 enum gw_files_operation {
     GW_FILES_OPEN,
     GW_FILES_MKDIR,
@@ -65,6 +75,8 @@ enum gw_files_operation {
     GW_FILES_MAKE,
     GW_FILES_COUNT, /* the answer's status: st_size is the size, st_blocks the free space, in bytes
                      */
+    GW_FILES_STAMP, /* the answer's status: st_size is the stamp */
+    GW_FILES_TRANSFER,
     GW_FILES_OPERATIONS,
 };
 

@@ -189,7 +189,8 @@ enum gw_effect_type {
                                       here, else into the task's folder. Answered by
                                       CHECKPOINT_TRANSFERRED with the same `number` */
     GW_EFFECT_WATCH, /* worker: report changes in the folder of checkpoints of `message`, a
-                        checkpoint_transfer, for attempt `number`, by SAVED, until UNWATCH */
+                        checkpoint_transfer, for attempt `number`, by SAVED, until UNWATCH. Its
+                        `user` is the folder of a separate user; "": none */
     GW_EFFECT_UNWATCH,
     GW_EFFECT_STORE_CONTENT, /* scheduler: the program or the files with hash `bytes` are needed as
                        long as the fact of the next COMMIT: have them on disk before it */

@@ -39,22 +39,24 @@ class Cluster(e2e.Case):
         address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
         self.client = {name: {"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": token}
                        for name, token in tokens.items()}
-        home = os.path.join(self.dir, "worker")
-        os.mkdir(home, 0o700)
-        os.chown(home, 901, 901)
-        self.worker_dir = os.path.join(home, "files")
-        self.worker_env = {"GANGWAY_TOKEN": tokens["host"], "HOME": home, "XDG_RUNTIME_DIR": home,
-                           "TMPDIR": "/tmp", "ASAN_OPTIONS": "detect_leaks=0"}
-        self.start_worker()
+        self.token = tokens["host"]
+        self.worker_dir = os.path.join(self.dir, "one", "files")
+        self.worker = self.start_worker()
 
-    def start_worker(self):
-        self.worker = self.start(
-            "setpriv", "--reuid=gangway", "--regid=gangway", "--clear-groups", e2e.BINARY, "worker",
-            "--connect", self.client["root"]["GANGWAY_ADDRESS"], "--slots", "4",
-            "--separate-users", "--dir", self.worker_dir, cwd="/", env=self.worker_env)
-        self.worker.wait_output("other workers reach this one")
-        while self.gangway_json("status", env=self.client["root"])["workers"] < 1:
+    def start_worker(self, name="one", prefix=(), count=1):
+        home = os.path.join(self.dir, name)
+        os.makedirs(home, 0o700, exist_ok=True)
+        os.chown(home, 901, 901)
+        worker = self.start(
+            *prefix, "setpriv", "--reuid=gangway", "--regid=gangway", "--clear-groups", e2e.BINARY,
+            "worker", "--connect", self.client["root"]["GANGWAY_ADDRESS"], "--slots", "4",
+            "--name", name, "--separate-users", "--dir", os.path.join(home, "files"), cwd="/",
+            env={"GANGWAY_TOKEN": self.token, "HOME": home, "XDG_RUNTIME_DIR": home,
+                 "TMPDIR": "/tmp", "ASAN_OPTIONS": "detect_leaks=0"})
+        worker.wait_output("other workers reach this one")
+        while self.gangway_json("status", env=self.client["root"])["workers"] < count:
             pass
+        return worker
 
     def tearDown(self):
         self.gangway("down", "--now", env=self.client["root"], rc=None)
@@ -291,7 +293,7 @@ class Users(Cluster):
         os.utime(former, (0, 0))
         self.run_as("alice", "pkill -9 -u $(id -u)", rc=None)
         self.worker.kill()
-        self.start_worker()
+        self.worker = self.start_worker()
         self.run_as("alice", "true")
         while os.path.exists(lost) or os.path.exists(former):
             e2e.pause()
@@ -360,7 +362,7 @@ class Cgroups(Cluster):
         self.assertIn("give one that this user owns", done.stderr)
         worker = self.start(e2e.BINARY, *words, self.cgroup, "--name", "rooted", "--trust-users",
                             "--dir", os.path.join(self.dir, "rooted"),
-                            env={"GANGWAY_TOKEN": self.worker_env["GANGWAY_TOKEN"]})
+                            env={"GANGWAY_TOKEN": self.token})
         while "rooted" not in self.gangway("worker", "list", env=self.client["root"]).stdout:
             e2e.pause()
         done = self.run_as("alice", "cat /proc/self/cgroup", "--on", "rooted")
@@ -378,6 +380,116 @@ class Cgroups(Cluster):
         while self.run_as("alice", "id -u", rc=None).stdout != f"{ALICE}\n":
             pass
         self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S))
+
+
+class Moves(Cluster):
+    """Two hosts: the second one is a pair of mount namespaces with a /run and a /var/lib of its
+    own."""
+
+    SAVES = """
+        saved=$GANGWAY_CHECKPOINT_DIR/deep/state
+        if [ $GANGWAY_RESTART_COUNT != 0 ]; then
+            [ $RANK != 0 ] || { cat $saved | head -c 20; stat -c ' %u %a' $saved; }
+            exit 0
+        fi
+        if [ $RANK = 0 ]; then
+            mkdir $GANGWAY_CHECKPOINT_DIR/deep
+            echo step 7 >$saved.new; truncate -s $BYTES $saved.new; mv $saved.new $saved
+            echo $$ >FIFO
+        fi
+        exec tail -f /dev/null
+    """
+
+    def setUp(self):
+        super().setUp()
+        self.hosts = []  # processes of the second one
+
+    def tearDown(self):
+        for process in self.hosts:
+            process.kill()
+        super().tearDown()
+
+    def second_host(self, lib_size=None):
+        """Starts the second host. Returns the folder of its users."""
+        host = os.path.join(self.dir, "second")
+        lib = os.path.join(host, "lib")
+        for name in ("run", "lib"):
+            os.makedirs(os.path.join(host, name), 0o755)
+        if lib_size:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={lib_size}", "none", lib],
+                           check=True)
+            self.addCleanup(subprocess.run, ["umount", "-l", lib], check=True)
+        script = (f"mount --bind {host}/run /run && mount --bind {lib} /var/lib && "
+                  'exec "$@"')
+        prefix = ("unshare", "-m", "sh", "-c", script, "sh")
+        self.hosts.append(self.start(*prefix, os.path.join(BIN, "gangway-launcher")))
+        self.hosts[0].wait_output("ready at")
+        self.hosts.append(self.start_worker("two", prefix, 2))
+        return os.path.join(lib, "gangway", "users")
+
+    def save(self, byte_count, *options):
+        """Starts a gang of alice, which saves once. Returns its program and the pid of rank 0."""
+        fifo = self.fifo()
+        os.chmod(fifo, 0o666)
+        program = self.start(e2e.BINARY, "dispatch", "-n", "2", "--max-restarts", "1",
+                             "--env", f"BYTES={byte_count}", *options, "--", "sh", "-c",
+                             self.SAVES.replace("FIFO", fifo), env=self.client["alice"], cwd="/")
+        return program, int(self.read_fifo(fifo))
+
+    def move(self, byte_count, lib_size=None):
+        """A gang saves on the first host, and is to restart on the second one."""
+        program, pid = self.save(byte_count)
+        users = self.second_host(lib_size)
+        self.gangway("worker", "drain", "one", env=self.client["root"])
+        os.kill(pid, signal.SIGKILL)
+        return program, f"{users}/alice/*/checkpoints"
+
+    def test_gang_resumes_on_another_host_from_its_checkpoint(self):
+        program, checkpoints = self.move(1000)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("step 7", program.text)
+        self.assertIn(f" {ALICE} 640", program.text)
+        folder, = glob.glob(f"{checkpoints}/*/0")
+        for path, folders, files in os.walk(folder):
+            for name in [".", *folders, *files]:
+                self.assertEqual(os.stat(os.path.join(path, name)).st_uid, ALICE)
+        self.assertEqual(os.stat(os.path.dirname(folder)).st_mode & 0o77, 0)
+        self.assertEqual(glob.glob(f"{checkpoints}/.transfers/*"), [])
+
+    def test_full_disk_fails_the_attempt(self):
+        program, _ = self.move(16 << 20, "24m")
+        self.assertNotEqual(program.wait(), 0)
+        self.assertIn("not enough disk space", program.text)
+
+    def test_killed_process_of_a_transfer_fails_the_attempt(self):
+        program, checkpoints = self.move(256 << 20)
+        while not (pids := self.writers()):
+            self.assertIsNone(program.popen.poll(), program.text)
+        os.kill(pids[0], signal.SIGKILL)
+        self.assertNotEqual(program.wait(), 0)
+        self.assertIn("gangway-files of its user was killed", program.text)
+        while glob.glob(f"{checkpoints}/.transfers/*"):
+            e2e.pause()
+
+    @staticmethod
+    def writers():
+        """Processes that write a checkpoint that arrives."""
+        pids = []
+        for fd in glob.glob("/proc/[0-9]*/fd/*"):
+            with contextlib.suppress(OSError):
+                if "/.transfers/" in os.readlink(fd):
+                    pids.append(int(fd.split("/")[2]))
+        return pids
+
+    def test_gang_resumes_from_the_copy_after_the_loss_of_a_host(self):
+        self.second_host()
+        program, pid = self.save(1000, "--spread", "--max-worker-losses", "2")
+        while "has a copy" not in self.gangway("explain", "1/0", env=self.client["alice"]).stdout:
+            e2e.pause()
+        first = os.readlink(f"/proc/{pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt")
+        (self.worker if first else self.hosts[1]).kill()
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("step 7", program.text)
 
 
 PROBES = {

@@ -171,19 +171,12 @@ static void effect_leases(struct gw_host *host, const struct gw_effect *effect)
 
 static void effect_checkpoints(struct gw_host *host, const struct gw_effect *effect)
 {
-    /* Checkpoints of separate users stay on their host */
-    if (host->options.separate_users && effect->type == GW_EFFECT_CHECKPOINT_TRANSFER)
-        gw_step_later(host, &(struct gw_event){.type = GW_EVENT_CHECKPOINT_TRANSFERRED,
-                                               .number = effect->number,
-                                               .code = GW_ENOENT,
-                                               .text = "a worker with separate users does not "
-                                                       "transfer checkpoints"});
-    else if (host->options.separate_users)
-        return;
-    else if (effect->type == GW_EFFECT_CHECKPOINT_TRANSFER)
-        gw_transfer_start(host->transfers, effect);
-    else
+    const struct gw_msg_checkpoint_transfer *what = &effect->message.checkpoint_transfer;
+    if (effect->type != GW_EFFECT_CHECKPOINT_TRANSFER)
         gw_watch_execute(host->watches, effect);
+    else
+        gw_transfer_start(host->transfers, effect,
+                          gw_users_folder_named(host, what->user ? what->user : ""));
 }
 
 /* Emptying a memory file on a thread, since freeing many pages takes time. */

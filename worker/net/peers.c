@@ -374,15 +374,17 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     return true;
 }
 
-/* Replaces the name of a user by the user's folder on this host. */
+/* Replaces the name of a user by the user's folder on this host, in a message of the scheduler or
+ * of another worker. */
 static const struct gw_message *with_folder(struct gw_host *host, const struct gw_message *message,
                                             struct gw_message *named)
 {
     *named = *message;
-    const char **user = message->type == GW_MESSAGE_spec          ? &named->spec.user
-                        : message->type == GW_MESSAGE_log_read    ? &named->log_read.user
-                        : message->type == GW_MESSAGE_tunnel_open ? &named->tunnel_open.user
-                                                                  : NULL;
+    const char **user = message->type == GW_MESSAGE_spec            ? &named->spec.user
+                        : message->type == GW_MESSAGE_log_read      ? &named->log_read.user
+                        : message->type == GW_MESSAGE_tunnel_open   ? &named->tunnel_open.user
+                        : message->type == GW_MESSAGE_transfer_want ? &named->transfer_want.user
+                                                                    : NULL;
     if (!user)
         return message;
     *user = gw_users_folder_named(host, *user);
@@ -455,7 +457,8 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
         return;
     }
     struct gw_message named;
-    if (link == host->scheduler)
+    if (link == host->scheduler ||
+        (link->role == GW_ROLE_PEER && message->type == GW_MESSAGE_transfer_want))
         message = with_folder(host, message, &named);
     if (link == host->scheduler && from_scheduler(host, message, fds, fd_count))
         return;

@@ -6,6 +6,8 @@
 #include "graph/base/dir.h"
 #include "graph/base/files.h"
 #include "worker/store/folder.h"
+#include "worker/store/pack.h"
+#include "worker/store/transfer_agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +34,28 @@ static bool read_all(void *data, size_t bytes)
         done += (size_t)got;
     }
     return true;
+}
+
+/* Receives a request. *fd becomes its descriptor; -1: it has none. */
+static bool read_request(struct gw_files_request *request, int *fd)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr aligned;
+    } control;
+    struct iovec part = {request, sizeof *request};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t got;
+    while ((got = recvmsg(WORKER_FD, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+        ;
+    const struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    *fd = -1;
+    if (head && head->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(head), sizeof *fd);
+    return got > 0 && read_all((char *)request + got, sizeof *request - (size_t)got);
 }
 
 /* Sends an answer, with the descriptor if it is not -1. */
@@ -76,9 +100,20 @@ static int remove_later(const char *path)
     return rc < 0 ? -1 : 0;
 }
 
+/* Serves a checkpoint transfer in a child process. Returns 0, or -1 and sets errno. */
+static int serve_transfer(const char *path, const char *where, int fd)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid > 0 ? 0 : -1;
+    (void)close(WORKER_FD);
+    gw_transfer_agent_run(fd, path, where);
+    _exit(EXIT_SUCCESS);
+}
+
 /* Returns 0 or more, or -1 and sets errno. */
 static int perform(const struct gw_files_request *request, const char *path, const char *other,
-                   struct gw_files_answer *head, char data[PATH_MAX])
+                   int fd, struct gw_files_answer *head, char data[PATH_MAX])
 {
     ssize_t length;
     uint64_t bytes, free_bytes;
@@ -112,6 +147,12 @@ static int perform(const struct gw_files_request *request, const char *path, con
         head->status.st_size = (off_t)bytes;
         head->status.st_blocks = (blkcnt_t)free_bytes;
         return 0;
+    case GW_FILES_STAMP:
+        gw_folder_count(path, COUNT_ENTRIES_MAX, &bytes, &free_bytes);
+        head->status.st_size = bytes < INT64_MAX ? (off_t)gw_pack_stamp(path) : 0;
+        return 0;
+    case GW_FILES_TRANSFER:
+        return serve_transfer(path, other, fd);
     default:
         errno = ENOSYS;
         return -1;
@@ -123,7 +164,8 @@ static bool serve(void)
     struct gw_files_request request;
     struct gw_files_answer head = {0};
     char texts[2][PATH_MAX] = {"", ""}, data[PATH_MAX];
-    if (!read_all(&request, sizeof request))
+    int fd;
+    if (!read_request(&request, &fd))
         return false;
     for (int i = 0; i < 2; i++) {
         if (request.bytes[i] > PATH_MAX || !read_all(texts[i], request.bytes[i]))
@@ -131,12 +173,14 @@ static bool serve(void)
         texts[i][request.bytes[i] ? request.bytes[i] - 1 : 0] = '\0';
     }
     errno = EIO;
-    int rc = perform(&request, texts[0], texts[1], &head, data);
+    int rc = perform(&request, texts[0], texts[1], fd, &head, data);
     head.errnum = rc < 0 ? errno : 0;
     const bool opened = rc >= 0 && request.operation == GW_FILES_OPEN;
     bool well = answer(&head, data, opened ? rc : -1);
     if (opened)
         close(rc);
+    if (fd >= 0)
+        close(fd);
     return well;
 }
 

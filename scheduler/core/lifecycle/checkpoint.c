@@ -71,6 +71,7 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_attempt *gang
             .step = record->step,
             .commands = gw_sched_checkpoint_of_command(job, gang->index),
             .worker = home->id,
+            .user = gw_sched_assign_user(sched, job, copier),
         };
 }
 
@@ -260,6 +261,7 @@ static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
             .commands = command,
             .worker = leaving->id,
             .copy = source.place->is_copy,
+            .user = gw_sched_assign_user(sched, job, keeper),
         };
     return true;
 }

@@ -38,6 +38,9 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_attempt *gang
         message->checkpoint = gang->from_attempt;
         message->checkpoint_lost = gang->from_lost;
         gw_sched_checkpoint_describe_transfer(sched, gang, first == 0, message);
+        if (message->transfer_worker)
+            message->transfer_user =
+                gw_sched_assign_user(sched, gang->job, placed_ranks[first].worker);
         message->physical_gpu_shared = physical_gpu_shared;
         message->commands = spec->message.kind == GW_SPEC_COMMAND;
         message->locals = (struct gw_col32){(const void *)locals, groups};

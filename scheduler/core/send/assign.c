@@ -89,11 +89,15 @@ static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t numbe
     gw_sched_worker_told_spec(job, number, worker);
     struct gw_msg_spec *message = &gw_sched_send(sched, worker->remote, GW_MESSAGE_spec)->spec;
     *message = spec->message;
-    char user[GW_USER_NAME_MAX];
     message->uid = job->uid;
-    message->user = ""; /* only workers that serve all users may have separate ones */
-    if (worker->all_users)
-        message->user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user));
+    message->user = gw_sched_assign_user(sched, job, worker);
+}
+
+const char *gw_sched_assign_user(struct gw_sched *sched, const struct gw_job *job,
+                                 const struct gw_worker *worker)
+{
+    char user[GW_USER_NAME_MAX];
+    return worker->all_users ? gw_sched_send_text(sched, gw_user_name(sched, job->uid, user)) : "";
 }
 
 void gw_sched_assign_neighbour(struct gw_sched *sched, struct gw_worker *worker,

@@ -9,6 +9,7 @@
 
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
+#include "worker/core/model/job.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/fetch.h"
 #include "worker/core/processes/inactivity_timeout.h"
@@ -54,9 +55,10 @@ static bool start(struct gw_node_core *core, const struct gw_checkpoint_transfer
 {
     struct gw_checkpoint_transfer asked = *transfer;
     struct gw_bin addresses;
+    asked.what.user = gw_job_user(core, transfer->what.user);
     if (!find_addresses(core, &transfer->what, &addresses))
         return false;
-    struct gw_msg_checkpoint_transfer what = transfer->what;
+    struct gw_msg_checkpoint_transfer what = asked.what;
     if (what.others.count) {
         uint32_t *others = gw_core_scratch(core, what.others.count * sizeof *others);
         memcpy(others, what.others.data, what.others.count * sizeof *others);
@@ -101,6 +103,7 @@ void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *g
     const struct gw_col32 others = told->transfer_others;
     gang->message.transfer_others =
         (struct gw_col32){0}; /* the message's data is freed with the message */
+    gang->message.transfer_user = gw_job_user(core, told->transfer_user);
     if (told->transfer_worker && !leads && told->transfer_after)
         gang->transferring = true; /* the transfer starts with transfer_go */
     if (!told->transfer_worker || !leads)
@@ -116,7 +119,8 @@ void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *g
                  .worker = told->transfer_worker,
                  .how = told->commands ? GW_TRANSFER_JOIN : GW_TRANSFER_INSERT,
                  .others = others,
-                 .member = told->transfer_member}};
+                 .member = told->transfer_member,
+                 .user = told->transfer_user}};
     gang->transferring = start(core, &transfer, told->transfer_copy != 0);
     if (!gang->transferring)
         cannot(gang, GW_ELOST, "the address of that worker is unknown");
@@ -136,7 +140,8 @@ struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
                                                              .index = told->transfer_index,
                                                              .commands = 1,
                                                              .worker = told->transfer_worker,
-                                                             .how = GW_TRANSFER_MIRROR}};
+                                                             .how = GW_TRANSFER_MIRROR,
+                                                             .user = told->transfer_user}};
     gang->mirrors = start(core, &transfer, false);
     if (gang->mirrors)
         return NULL;
@@ -238,8 +243,8 @@ void gw_checkpoint_transfer_watch(struct gw_node_core *core, const struct gw_att
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_WATCH);
     effect->number = run->attempt;
     effect->message = (struct gw_message){.type = GW_MESSAGE_checkpoint_transfer};
-    effect->message.checkpoint_transfer =
-        (struct gw_msg_checkpoint_transfer){.job = run->job, .index = run->index};
+    effect->message.checkpoint_transfer = (struct gw_msg_checkpoint_transfer){
+        .job = run->job, .index = run->index, .user = run->spec->message.user};
 }
 
 void gw_checkpoint_transfer_unwatch(struct gw_node_core *core, struct gw_gang *gang)

@@ -96,8 +96,7 @@ static size_t text_bytes(const char *text)
     return strlen(text ? text : "") + 1;
 }
 
-/* Returns the core's own copy of a user's folder, which lives as long as the core. */
-static const char *user_of(struct gw_node_core *core, const char *user)
+const char *gw_job_user(struct gw_node_core *core, const char *user)
 {
     if (!user || !*user)
         return "";
@@ -133,7 +132,7 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.workers = move_text(&at, message->workers);
     spec->message.annotations = move_text(&at, message->annotations);
     spec->message.metrics = move_text(&at, message->metrics);
-    spec->message.user = user_of(core, message->user);
+    spec->message.user = gw_job_user(core, message->user);
     spec->message.actor_name = spec->message.job_key = spec->message.account = spec->message.queue =
         ""; /* no code of the worker reads these */
     spec->slots = message->slots == GW_NONE ? 0 : message->slots ? message->slots : 1;

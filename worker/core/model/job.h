@@ -23,6 +23,10 @@ bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, 
 /* gw_job_free_programs frees all programs, and the folders of users. */
 void gw_job_free_programs(struct gw_node_core *core);
 
+/* gw_job_user returns the core's own copy of the name or the folder of a user, which lives as long
+ * as the core. NULL is like "". */
+const char *gw_job_user(struct gw_node_core *core, const char *user);
+
 struct gw_node_spec *gw_job_spec(struct gw_node_core *core, uint64_t job, uint32_t number);
 void gw_spec_unref(struct gw_node_spec *spec);
 void gw_program_on_event(struct gw_node_core *core, const struct gw_event *event);

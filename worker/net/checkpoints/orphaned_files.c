@@ -14,10 +14,10 @@
 #include "graph/base/log.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
-#include "worker/net/checkpoints/checkpoint_path.h"
 #include "worker/net/checkpoints/transfer.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
+#include "worker/store/checkpoint_path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,7 +106,7 @@ static void adopt_copies(struct gw_host *host)
 {
     char all[PATH_MAX + 16], own[PATH_MAX + 64], theirs[ROOM], from[ROOM + 256], to[ROOM];
     (void)snprintf(all, sizeof all, "%s/.copies", host->checkpoint_dir);
-    gw_checkpoint_path_copy(host, 0, 0, own, sizeof own);
+    gw_checkpoint_path_copy(host->checkpoint_dir, host->incarnation, 0, 0, own, sizeof own);
     DIR *lives = opendir(all);
     for (const struct dirent *life; lives && (life = readdir(lives));) {
         if (life->d_name[0] == '.' || gw_dir_make(own, NULL) < 0)
@@ -295,7 +295,7 @@ void gw_orphaned_files_tell(struct gw_host *host)
     struct found found = {0};
     if (!host->options.connect)
         return;
-    gw_checkpoint_path_copy(host, 0, 0, copies, sizeof copies);
+    gw_checkpoint_path_copy(host->checkpoint_dir, host->incarnation, 0, 0, copies, sizeof copies);
     find(host, &found, host->checkpoint_dir);
     find(host, &found, host->log_dir);
     find(host, &found, copies);

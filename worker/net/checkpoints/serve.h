@@ -4,15 +4,9 @@
 
 #include "worker/net/link/state.h"
 
-struct gw_pack;
-
 /* gw_serve_on_message handles transfer_want and transfer_more. gw_serve_on_gone handles the end of
  * the connection. */
 void gw_serve_on_message(struct gw_host_link *link, const struct gw_message *message);
 void gw_serve_on_gone(struct gw_host_link *link);
-
-/* gw_serve_open lists the files that a request names. May block. */
-int gw_serve_open(const struct gw_host *host, const struct gw_msg_transfer_want *want,
-                  struct gw_pack **pack, struct gw_error *error);
 
 #endif

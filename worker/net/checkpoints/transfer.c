@@ -1,31 +1,27 @@
-/* Fetches a checkpoint from another worker. The request goes over a connection of its own. The
- * files are first written beside their final place, and moved there when everything has arrived and
- * is verified. A folder of commands comes from several workers, one after the other: first the
- * whole folder from the worker that has the checkpoint, then from each other worker the files that
- * its ranks have written (store/union.h).
+/* Fetches a checkpoint from other workers. The request goes over a connection of its own.
+ * worker/store/transfer_files.h writes the files: on a thread or, if users are separate, in a
+ * process of the user, to which this worker passes on what arrives.
  *
- * Invariants: one piece of work at a time, on a thread, uses the files of a transfer. If a
- * connection fails or breaks, it is tried again for as long as the scheduler may need to detect a
- * lost worker. If the failure were reported sooner, the scheduler would only name the same worker
- * again. */
+ * Invariants: one piece of work at a time uses the files of a transfer. If a connection fails or
+ * breaks, it is tried again for as long as the scheduler may need to detect a lost worker. If the
+ * failure were reported sooner, the scheduler would only name the same worker again. */
 #include "worker/net/checkpoints/transfer.h"
 
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
+#include "graph/base/files.h"
 #include "graph/base/log.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/timeouts.h"
-#include "worker/net/checkpoints/checkpoint_path.h"
 #include "worker/net/checkpoints/serve.h"
+#include "worker/net/checkpoints/transfer_process.h"
 #include "worker/net/link/host_link.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
-#include "worker/store/pack.h"
-#include "worker/store/union.h"
-#include "worker/store/unpack.h"
+#include "worker/store/checkpoint_path.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -36,6 +32,9 @@
 
 enum { RETRY_MS = 500, TICK_MS = 1000 };
 #define GIVE_UP_NS (GW_LOST_NS + 5 * GW_NS_PER_S) /* the scheduler detects a lost worker first */
+#define PROCESS_NS                                                                                 \
+    (60 * GW_NS_PER_S) /* for an answer of a user's process, which may be stopped                  \
+                        */
 
 enum transfer_state {
     TRANSFER_ASKS,
@@ -53,8 +52,7 @@ struct part {
 struct source {
     uint32_t worker;
     char *address;
-    char host[256];           /* name for users; empty: not asked yet */
-    struct gw_unpack *unpack; /* received files; NULL: nothing was needed */
+    char host[256]; /* name for users; empty: not asked yet */
 };
 
 struct gw_transfer {
@@ -65,13 +63,15 @@ struct gw_transfer {
     struct gw_transfer *next;
     uint64_t number, moved_ns; /* moved_ns: time of the last progress */
     struct gw_msg_checkpoint_transfer what;
-    bool copy, to_copy; /* copy: from a stored copy; to_copy: to one */
+    struct gw_transfer_place place;
+    bool to_copy;                    /* to a copy that this worker keeps */
+    bool separate;                   /* the process of a user writes the files */
+    struct gw_link *process;         /* NULL: none, or it has ended */
+    struct gw_transfer_files *files; /* NULL: a process has them, or they are done */
     struct source *sources;
     uint32_t source_count, at; /* index of the source that is asked now */
-    bool here;                 /* the first source shares this worker's folder */
-    bool laid;
-    uint8_t state;        /* enum transfer_state */
-    bool busy, forgotten; /* forgotten: its job is over */
+    uint8_t state;             /* enum transfer_state */
+    bool busy, forgotten;      /* forgotten: its job is over */
     char marker[64];
     uint64_t bytes;
     GW_ARRAY(struct part *) parts;
@@ -94,176 +94,159 @@ struct gw_transfers {
 /* -- Work on a thread ----------------------------------------------------------------------------
  */
 
-static void folder_of(const struct gw_transfer *transfer, char *path, size_t bytes)
-{
-    const struct gw_host *host = transfer->transfers->host;
-    if (transfer->to_copy)
-        gw_checkpoint_path_copy(host, transfer->what.job, transfer->what.index, path, bytes);
-    else
-        gw_checkpoint_path_folder(host, transfer->what.job, transfer->what.index, path, bytes);
-}
-
 static struct source *source_of(const struct gw_transfer *transfer)
 {
     return &transfer->sources[transfer->at];
 }
 
-static int open_files(struct gw_transfer *transfer)
+static struct gw_msg_transfer_found found_of(const struct gw_transfer *transfer)
 {
-    const struct gw_host *host = transfer->transfers->host;
-    char path[PATH_MAX + 128];
-    struct gw_error *error = &transfer->did_error;
-    (void)snprintf(path, sizeof path, "%s/%s", host->checkpoint_dir, transfer->marker);
-    if (transfer->marker[0] && access(path, F_OK) == 0)
-        return gw_error_set(error, GW_EEXIST,
-                            "no transfer is needed: both hosts use the same folder of checkpoints");
-    uint64_t most = host->options.transfer_bytes_max ? host->options.transfer_bytes_max
-                                                     : GW_TRANSFER_BYTES_DEFAULT;
-    if (transfer->bytes > most)
-        return gw_error_set(
-            error, GW_ELIMIT,
-            "the checkpoint has %.1f MiB, and this worker transfers at most %.1f MiB: start it "
-            "with a higher --checkpoint-max (`gangway up` or `gangway worker`)",
-            (double)transfer->bytes / (1 << 20), (double)most / (1 << 20));
-    (void)snprintf(path, sizeof path, "%s/.transfers/%016" PRIx64 ".%" PRIu64 ".%" PRIu32,
-                   host->checkpoint_dir, host->incarnation, transfer->number, transfer->at);
-    return gw_unpack_open(path, transfer->bytes, &source_of(transfer)->unpack, error);
-}
-
-/* Merges the files that the ranks of all hosts have written into one folder, on the worker of rank
- * 0. */
-static int join_files(struct gw_transfer *transfer, const char *folder)
-{
-    char own[256];
-    struct source *first = &transfer->sources[0];
-    struct gw_union_part *parts = calloc(transfer->source_count + 1, sizeof *parts);
-    size_t count = 1;
-    int rc = 0;
-    GW_MUST_PTR(parts);
-    gw_checkpoint_path_here(transfer->transfers->host, own, sizeof own);
-    parts[0] = (struct gw_union_part){.folder = folder, .host = own};
-    if (transfer->here || transfer->what.member)
-        rc = gw_union_list(&parts[0], gw_union_mark(folder), &transfer->did_error);
-    if (!transfer->here) {
-        parts[count++] = parts[0];
-        parts[0] =
-            (struct gw_union_part){.folder = gw_unpack_folder(first->unpack), .host = first->host};
-        gw_unpack_list(first->unpack, &parts[0]);
-    }
-    for (uint32_t i = 1; i < transfer->source_count; i++) {
-        struct source *source = &transfer->sources[i];
-        if (!source->unpack)
-            continue;
-        parts[count] = (struct gw_union_part){.folder = gw_unpack_folder(source->unpack),
-                                              .host = source->host};
-        gw_unpack_list(source->unpack, &parts[count++]);
-    }
-    if (rc == 0)
-        rc = gw_union_join(parts, count, &transfer->did_error);
-    for (size_t i = 0; i < count; i++)
-        gw_union_deinit(&parts[i]);
-    free(parts);
-    return rc < 0 || transfer->here
-               ? rc
-               : gw_unpack_replace(first->unpack, folder, &transfer->did_error);
-}
-
-static int lay_files(struct gw_transfer *transfer)
-{
-    char path[PATH_MAX + 96], parent[PATH_MAX + 96];
-    folder_of(transfer, path, sizeof path);
-    (void)snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(path, '/') - path), path);
-    int rc = gw_dir_make(parent, &transfer->did_error);
-    if (rc < 0)
-        return rc;
-    struct gw_unpack *unpack = source_of(transfer)->unpack;
-    if (transfer->what.how == GW_TRANSFER_JOIN)
-        rc = join_files(transfer, path);
-    else if (transfer->to_copy || transfer->what.how == GW_TRANSFER_MIRROR)
-        rc = gw_unpack_replace(unpack, path, &transfer->did_error);
-    else
-        rc = gw_unpack_lay(unpack, path, &transfer->did_error);
-    transfer->laid = rc == 0;
-    return rc;
-}
-
-/* Uses the copy that this worker itself keeps. If the checkpoint is to be in the task's folder,
- * only checks that it is there. */
-static int take_own(struct gw_transfer *transfer)
-{
-    struct gw_pack *pack = NULL;
-    struct gw_msg_transfer_part part;
-    const struct gw_msg_transfer_want want = {.job = transfer->what.job,
-                                              .index = transfer->what.index,
-                                              .attempt = transfer->what.attempt,
-                                              .commands = transfer->what.commands,
-                                              .copy = transfer->copy};
-    gw_checkpoint_path_here(transfer->transfers->host, source_of(transfer)->host,
-                            sizeof source_of(transfer)->host);
-    int rc = gw_serve_open(transfer->transfers->host, &want, &pack, &transfer->did_error);
-    if (rc == 0 && !transfer->copy) {
-        gw_pack_close(pack);
-        return gw_error_set(&transfer->did_error, GW_EEXIST,
-                            "no transfer is needed: the checkpoint is on this worker");
-    }
-    if (rc == 0) {
-        transfer->bytes = gw_pack_bytes(pack);
-        rc = open_files(transfer);
-    }
-    while (rc == 0)
-        if ((rc = gw_pack_next(pack, &part, &transfer->did_error)) == 0)
-            rc = gw_unpack_take(source_of(transfer)->unpack, &part, &transfer->did_error);
-    gw_pack_close(pack);
-    return rc;
-}
-
-/* Removes the received files beside the folder. Notes the state of the folder, which is now the
- * same on all hosts of the gang. */
-static void clean_up(struct gw_transfer *transfer)
-{
-    char path[PATH_MAX + 96];
-    for (uint32_t i = 0; i < transfer->source_count; i++) {
-        gw_unpack_close(transfer->sources[i].unpack);
-        transfer->sources[i].unpack = NULL;
-    }
-    if (!transfer->laid || transfer->to_copy || transfer->what.how == GW_TRANSFER_INSERT)
-        return;
-    transfer->laid = false;
-    folder_of(transfer, path, sizeof path);
-    if (gw_union_set_mark(path, &transfer->did_error) < 0)
-        gw_log_warn("%s", transfer->did_error.text);
+    return (struct gw_msg_transfer_found){.text = "",
+                                          .marker = transfer->marker,
+                                          .bytes = transfer->bytes,
+                                          .host = source_of(transfer)->host};
 }
 
 static void work_on_thread(uv_work_t *work)
 {
     struct gw_transfer *transfer = work->data;
+    struct gw_error *error = &transfer->did_error;
+    const struct gw_msg_transfer_found found = found_of(transfer);
     switch (transfer->doing) {
     case TRANSFER_ASKS:
-        transfer->did_rc = take_own(transfer);
+        transfer->did_rc = gw_transfer_files_own(transfer->files, &transfer->bytes, error);
         break;
     case TRANSFER_OPENS:
-        transfer->did_rc = open_files(transfer);
+        transfer->did_rc = gw_transfer_files_open(transfer->files, &found, error);
         break;
     case TRANSFER_RECEIVES:
-        transfer->did_rc = gw_unpack_take(source_of(transfer)->unpack,
-                                          &transfer->parts.items[0]->part, &transfer->did_error);
+        transfer->did_rc =
+            gw_transfer_files_take(transfer->files, &transfer->parts.items[0]->part, error);
         break;
     case TRANSFER_PLACES:
-        transfer->did_rc = lay_files(transfer);
+        transfer->did_rc = gw_transfer_files_lay(transfer->files, error);
         break;
     default:
-        clean_up(transfer);
+        gw_transfer_files_free(transfer->files);
+        transfer->files = NULL;
     }
 }
 
 static void work_on_done(uv_work_t *work, int status);
 
+/* -- Work of a user's process --------------------------------------------------------------------
+ */
+
+/* Ends a piece of work in a later turn of the loop. */
+static void done_on_timer(uv_timer_t *timer)
+{
+    struct gw_transfer *transfer = timer->data;
+    work_on_done(&transfer->work, 0);
+}
+
+/* Has the process do the work. If there is none, the transfer has failed. */
+static void tell_process(struct gw_transfer *transfer)
+{
+    static const uint32_t types[] = {[TRANSFER_ASKS] = GW_MESSAGE_transfer_want,
+                                     [TRANSFER_OPENS] = GW_MESSAGE_transfer_found,
+                                     [TRANSFER_RECEIVES] = GW_MESSAGE_transfer_part,
+                                     [TRANSFER_PLACES] = GW_MESSAGE_transfer_go,
+                                     [TRANSFER_ENDED] = GW_MESSAGE_transfer_more};
+    struct gw_message message = {.type = types[transfer->doing]};
+    if (transfer->doing == TRANSFER_OPENS)
+        message.transfer_found = found_of(transfer);
+    else if (transfer->doing == TRANSFER_RECEIVES)
+        message.transfer_part = transfer->parts.items[0]->part;
+    transfer->moved_ns = gw_clock_now_ns();
+    if (transfer->process)
+        (void)gw_link_send(transfer->process, &message, (struct gw_channel_fds){0});
+    else
+        (void)uv_timer_start(&transfer->timer, done_on_timer, 0, 0);
+}
+
+static void close_process(struct gw_transfer *transfer)
+{
+    gw_transfer_process_close(transfer->process);
+    transfer->process = NULL;
+}
+
+static void fail(struct gw_transfer *transfer, int code, const char *text);
+
+/* Gives up a process that has ended or does not answer. */
+static void on_no_process(struct gw_transfer *transfer)
+{
+    struct gw_error error;
+    close_process(transfer);
+    (void)gw_transfer_process_gone(&error);
+    if (transfer->state != TRANSFER_ENDED)
+        fail(transfer, error.code, error.text);
+    else if (transfer->busy)
+        work_on_done(&transfer->work, 0);
+}
+
+static void process_on_message(struct gw_link *link, const struct gw_message *message,
+                               const int *fds, uint8_t fd_count, void *arg)
+{
+    struct gw_transfer *transfer = arg;
+    const struct gw_msg_transfer_found *found = &message->transfer_found;
+    (void)link;
+    for (uint8_t i = 0; i < fd_count; i++)
+        close(fds[i]);
+    if (message->type != GW_MESSAGE_transfer_found || !transfer->busy || found->code > 1) {
+        on_no_process(transfer);
+        return;
+    }
+    transfer->did_rc = found->code;
+    if (found->code < 0)
+        (void)gw_error_set(&transfer->did_error, found->code, "%s", found->text);
+    if (transfer->doing == TRANSFER_ASKS)
+        transfer->bytes = found->bytes;
+    if (transfer->doing == TRANSFER_ENDED)
+        close_process(transfer);
+    work_on_done(&transfer->work, 0);
+}
+
+static void process_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
+{
+    struct gw_transfer *transfer = arg;
+    char path[PATH_MAX + 96];
+    (void)link;
+    (void)error;
+    transfer->process = NULL;
+    for (uint32_t i = 0; i <= transfer->at; i++) {
+        gw_transfer_files_beside(&transfer->place, transfer->number, i, path, sizeof path);
+        (void)gw_dir_remove(path, NULL); /* the process was killed before it could do this */
+    }
+    on_no_process(transfer);
+}
+
+/* Starts the process. If this fails, the transfer has failed. */
+static void open_process(struct gw_transfer *transfer, const char *user)
+{
+    const struct gw_link_callbacks callbacks = {process_on_message, process_on_close, transfer};
+    struct gw_message message = {.type = GW_MESSAGE_checkpoint_transfer,
+                                 .checkpoint_transfer = transfer->what};
+    int rc = gw_transfer_process_open(transfer->transfers->host, user, &callbacks,
+                                      &transfer->process, &transfer->error);
+    if (rc < 0)
+        return;
+    message.checkpoint_transfer.step = (int64_t)transfer->number;
+    message.checkpoint_transfer.worker = transfer->to_copy;
+    (void)gw_link_send(transfer->process, &message, (struct gw_channel_fds){0});
+}
+
+/* ------------------------------------------------------------------------------------------------
+ */
+
 static void start_work(struct gw_transfer *transfer)
 {
     transfer->busy = true;
     transfer->doing = transfer->state;
-    GW_MUST(uv_queue_work(transfer->transfers->host->loop, &transfer->work, work_on_thread,
-                          work_on_done));
+    if (transfer->separate)
+        tell_process(transfer);
+    else
+        GW_MUST(uv_queue_work(transfer->transfers->host->loop, &transfer->work, work_on_thread,
+                              work_on_done));
 }
 
 static void let_link_go(struct gw_transfer *transfer)
@@ -312,6 +295,10 @@ static void end(struct gw_transfer *transfer)
 {
     let_link_go(transfer);
     transfer->state = TRANSFER_ENDED;
+    if (transfer->separate && transfer->rc < 0) { /* the process removes what it has received */
+        close_process(transfer);
+        transfer->busy = false;
+    }
     if (!transfer->busy) {
         drop_parts(transfer);
         start_work(transfer);
@@ -398,28 +385,6 @@ static void took_part(struct gw_transfer *transfer)
     }
 }
 
-static bool is_join(const struct gw_transfer *transfer)
-{
-    return transfer->what.how == GW_TRANSFER_JOIN;
-}
-
-static bool is_beside(const struct gw_transfer *transfer)
-{
-    for (uint32_t i = 0; i < transfer->source_count; i++)
-        if (transfer->sources[i].unpack)
-            return true;
-    return false;
-}
-
-/* Handles that the source uses the same folder as this worker. */
-static void need_nothing(struct gw_transfer *transfer)
-{
-    transfer->rc = 0;
-    transfer->error = (struct gw_error){0};
-    transfer->here |= transfer->at == 0;
-    ask_next(transfer);
-}
-
 static void work_on_done(uv_work_t *work, int status)
 {
     struct gw_transfer *transfer = work->data;
@@ -431,12 +396,14 @@ static void work_on_done(uv_work_t *work, int status)
         transfer->error = transfer->rc < 0 ? transfer->did_error : transfer->error;
     }
     if (did == TRANSFER_ENDED) {
-        if (is_beside(transfer) || transfer->parts.count)
+        if (transfer->files || transfer->process || transfer->parts.count)
             end(transfer); /* the transfer ended while a part was being written */
         else
             tell_over(transfer);
-    } else if (is_join(transfer) && transfer->rc == GW_EEXIST) {
-        need_nothing(transfer);
+    } else if (transfer->what.how == GW_TRANSFER_JOIN && transfer->rc == GW_EEXIST) {
+        transfer->rc = 0; /* the source uses the same folder as this worker */
+        transfer->error = (struct gw_error){0};
+        ask_next(transfer);
     } else if (transfer->rc < 0 || did == TRANSFER_PLACES) {
         if (transfer->rc >= 0)
             transfer->error.code = 0;
@@ -466,8 +433,9 @@ static void ask(struct gw_transfer *transfer)
                                       .index = transfer->what.index,
                                       .attempt = transfer->what.attempt,
                                       .commands = transfer->what.commands,
-                                      .copy = transfer->copy && transfer->at == 0,
-                                      .written = transfer->at > 0};
+                                      .copy = transfer->what.copy && transfer->at == 0,
+                                      .written = transfer->at > 0,
+                                      .user = transfer->what.user};
     gw_host_send(transfer->link, &message, NULL, 0);
 }
 
@@ -475,9 +443,12 @@ static void transfer_on_timer(uv_timer_t *timer)
 {
     struct gw_transfer *transfer = timer->data;
     char text[GW_ERROR_TEXT_MAX];
+    const uint64_t passed_ns = gw_clock_now_ns() - transfer->moved_ns;
+    if (transfer->separate && transfer->busy && passed_ns >= PROCESS_NS)
+        on_no_process(transfer);
     if (transfer->state == TRANSFER_ENDED || transfer->busy)
         return;
-    if (gw_clock_now_ns() - transfer->moved_ns >= GIVE_UP_NS) {
+    if (passed_ns >= GIVE_UP_NS) {
         (void)snprintf(text, sizeof text, "worker %u, which has it, cannot be reached: %.512s",
                        source_of(transfer)->worker,
                        transfer->error.text[0] ? transfer->error.text : "it does not answer");
@@ -590,7 +561,8 @@ static void copy_sources(struct gw_transfer *transfer, const struct gw_effect *e
     transfer->what.others = (struct gw_col32){0};
 }
 
-void gw_transfer_start(struct gw_transfers *transfers, const struct gw_effect *effect)
+void gw_transfer_start(struct gw_transfers *transfers, const struct gw_effect *effect,
+                       const char *user)
 {
     struct gw_transfer *transfer = calloc(1, sizeof *transfer);
     GW_MUST_PTR(transfer);
@@ -598,9 +570,9 @@ void gw_transfer_start(struct gw_transfers *transfers, const struct gw_effect *e
     transfer->transfers = transfers;
     transfer->number = effect->number;
     transfer->what = effect->message.checkpoint_transfer;
-    transfer->copy = effect->size != 0;
+    transfer->what.copy = effect->size != 0;
     transfer->to_copy = effect->count != 0;
-    copy_sources(transfer, effect);
+    transfer->separate = *user != '\0';
     transfers->copies |= transfer->to_copy;
     transfer->moved_ns = gw_clock_now_ns();
     transfer->next = transfers->first;
@@ -608,7 +580,17 @@ void gw_transfer_start(struct gw_transfers *transfers, const struct gw_effect *e
     (void)uv_timer_init(transfers->host->loop, &transfer->timer);
     transfer->timer.data = transfer;
     (void)uv_timer_start(&transfer->timer, transfer_on_timer, RETRY_MS, TICK_MS);
-    if (transfer->what.worker == transfers->host->keyring.worker)
+    gw_transfer_process_place(transfers->host, user, &transfer->place);
+    if (transfer->separate)
+        open_process(transfer, user);
+    else
+        transfer->files = gw_transfer_files_new(&transfer->place, &transfer->what, transfer->number,
+                                                transfer->to_copy);
+    copy_sources(transfer, effect);
+    if (transfer->error.code < 0) {
+        transfer->rc = transfer->error.code;
+        end(transfer);
+    } else if (transfer->what.worker == transfers->host->keyring.worker)
         start_work(transfer);
     else
         ask(transfer);
@@ -632,7 +614,7 @@ static void removal_on_thread(uv_work_t *work)
         (void)unlink(removal->marker);
         return;
     }
-    DIR *folder = opendir(removal->path);
+    DIR *folder = gw_files_opendir(removal->path);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         if (strncmp(entry->d_name, removal->prefix, strlen(removal->prefix)) != 0)
             continue;
@@ -652,27 +634,39 @@ static void removal_on_done(uv_work_t *work, int status)
     free(removal);
 }
 
-static struct removal *removal_new(struct gw_transfers *transfers)
+static struct removal *removal_new(struct gw_transfers *transfers, const char *user)
 {
+    struct gw_transfer_place place;
     struct removal *removal = calloc(1, sizeof *removal);
     char name[64];
     GW_MUST_PTR(removal);
     removal->work.data = removal;
     removal->transfers = transfers;
-    gw_checkpoint_path_copy(transfers->host, 0, 0, removal->path, sizeof removal->path);
-    gw_checkpoint_path_marker(transfers->host, name, sizeof name);
-    (void)snprintf(removal->marker, sizeof removal->marker, "%.*s/%s", PATH_MAX - 1,
-                   transfers->host->checkpoint_dir, name);
+    gw_transfer_process_place(transfers->host, user, &place);
+    gw_checkpoint_path_copy(place.dir, place.incarnation, 0, 0, removal->path,
+                            sizeof removal->path);
+    gw_checkpoint_path_marker(place.incarnation, name, sizeof name);
+    (void)snprintf(removal->marker, sizeof removal->marker, "%.*s/%s", PATH_MAX - 1, place.dir,
+                   name);
     transfers->works++;
     return removal;
 }
 
-static void remove_copies(struct gw_transfers *transfers, uint64_t job)
+static void remove_copies_of(struct gw_transfers *transfers, uint64_t job, const char *user)
 {
-    struct removal *removal = removal_new(transfers);
+    struct removal *removal = removal_new(transfers, user);
     (void)snprintf(removal->prefix, sizeof removal->prefix, "%" PRIu64 ".", job);
     GW_MUST(
         uv_queue_work(transfers->host->loop, &removal->work, removal_on_thread, removal_on_done));
+}
+
+static void remove_copies(struct gw_transfers *transfers, uint64_t job)
+{
+    char **user;
+    if (!transfers->host->options.separate_users)
+        remove_copies_of(transfers, job, "");
+    GW_ARRAY_EACH (&transfers->host->user_folders, user)
+        remove_copies_of(transfers, job, *user);
 }
 
 void gw_transfer_forget(struct gw_transfers *transfers, uint64_t job)
@@ -689,9 +683,12 @@ void gw_transfer_forget(struct gw_transfers *transfers, uint64_t job)
 void gw_transfers_close(struct gw_transfers *transfers)
 {
     transfers->closed = true;
-    for (struct gw_transfer *transfer = transfers->first; transfer; transfer = transfer->next)
+    for (struct gw_transfer *transfer = transfers->first; transfer; transfer = transfer->next) {
         fail(transfer, GW_ECLOSED, "this worker ends");
-    struct removal *removal = removal_new(transfers);
+        if (transfer->separate)
+            on_no_process(transfer); /* it may be stopped */
+    }
+    struct removal *removal = removal_new(transfers, "");
     /* The worker will use the same folder when it starts again */
     if (transfers->host->options.connect)
         removal->path[0] = '\0';

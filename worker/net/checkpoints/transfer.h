@@ -11,9 +11,6 @@ struct gw_host;
 struct gw_host_link;
 struct gw_transfers;
 
-/* Default of the maximum size of a transfer in bytes. */
-#define GW_TRANSFER_BYTES_DEFAULT (UINT64_C(8) << 30)
-
 /* gw_transfers_new creates the table of transfers of a host (borrowed). Files are below the host's
  * checkpoint folder. gw_transfers_close ends all transfers and frees the table afterwards. The
  * copies that this worker keeps are removed, unless the worker would use the same folder when it
@@ -21,9 +18,10 @@ struct gw_transfers;
 struct gw_transfers *gw_transfers_new(struct gw_host *host);
 void gw_transfers_close(struct gw_transfers *transfers);
 
-/* gw_transfer_start carries out the effect CHECKPOINT_TRANSFER. The event CHECKPOINT_TRANSFERRED
- * comes in a later turn. */
-void gw_transfer_start(struct gw_transfers *transfers, const struct gw_effect *effect);
+/* gw_transfer_start carries out the effect CHECKPOINT_TRANSFER. `user` is the folder of a separate
+ * user; "": users are not separate. The event CHECKPOINT_TRANSFERRED comes in a later turn. */
+void gw_transfer_start(struct gw_transfers *transfers, const struct gw_effect *effect,
+                       const char *user);
 
 /* gw_transfer_on_message handles messages of other workers about transfers. Returns false for other
  * messages. gw_transfer_on_gone handles the end of a connection to another worker. */

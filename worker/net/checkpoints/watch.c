@@ -8,11 +8,12 @@
 
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
+#include "graph/base/files.h"
 #include "graph/base/must.h"
-#include "worker/net/checkpoints/checkpoint_path.h"
-#include "worker/net/checkpoints/transfer.h"
+#include "worker/net/checkpoints/transfer_process.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
+#include "worker/store/checkpoint_path.h"
 #include "worker/store/pack.h"
 #include "worker/store/sighting.h"
 
@@ -24,6 +25,7 @@
 enum { LOOK_MS = 1000, SLOWER = 20 };
 
 struct watch {
+    const char *user; /* folder of a separate user, which lives as long as the core; "": none */
     uint64_t attempt, job;
     uint32_t index;
     uint64_t saves; /* number of SAVED events */
@@ -31,6 +33,7 @@ struct watch {
 };
 
 struct look {
+    const char *user;
     uint64_t attempt, job, stamp;
     uint32_t index;
 };
@@ -45,11 +48,14 @@ struct gw_watches {
     bool busy, closed, timer_gone;
 };
 
-static uint64_t stamp_of(const struct gw_watches *watches, uint64_t job, uint32_t index)
+static uint64_t stamp_of(const struct gw_watches *watches, const char *user, uint64_t job,
+                         uint32_t index)
 {
+    struct gw_transfer_place place;
     char folder[PATH_MAX + 32];
-    gw_checkpoint_path_folder(watches->host, job, index, folder, sizeof folder);
-    return gw_pack_stamp(folder);
+    gw_transfer_process_place(watches->host, user, &place);
+    gw_checkpoint_path_folder(place.dir, job, index, folder, sizeof folder);
+    return *user ? gw_files_stamp(folder) : gw_pack_stamp(folder);
 }
 
 static void look_on_thread(uv_work_t *work)
@@ -58,7 +64,7 @@ static void look_on_thread(uv_work_t *work)
     uint64_t start_ns = gw_clock_now_ns();
     for (size_t i = 0; i < watches->looks.count; i++) {
         struct look *look = &watches->looks.items[i];
-        look->stamp = stamp_of(watches, look->job, look->index);
+        look->stamp = stamp_of(watches, look->user, look->job, look->index);
     }
     watches->took_ns = gw_clock_now_ns() - start_ns;
 }
@@ -129,9 +135,10 @@ static void look_at_all(struct gw_watches *watches)
     gw_array_clear(&watches->looks);
     for (size_t i = 0; i < watches->list.count; i++) {
         const struct watch *watch = &watches->list.items[i];
-        GW_MUST(gw_array_push(
-            &watches->looks,
-            ((struct look){.attempt = watch->attempt, .job = watch->job, .index = watch->index})));
+        GW_MUST(gw_array_push(&watches->looks, ((struct look){.user = watch->user,
+                                                              .attempt = watch->attempt,
+                                                              .job = watch->job,
+                                                              .index = watch->index})));
     }
     watches->busy = true;
     GW_MUST(uv_queue_work(watches->host->loop, &watches->work, look_on_thread, look_on_done));
@@ -141,8 +148,12 @@ void gw_watch_execute(struct gw_watches *watches, const struct gw_effect *effect
 {
     if (effect->type == GW_EFFECT_WATCH) {
         const struct gw_msg_checkpoint_transfer *what = &effect->message.checkpoint_transfer;
-        struct watch begun = {.attempt = effect->number, .job = what->job, .index = what->index};
-        (void)gw_sighting_take(&begun.sighting, stamp_of(watches, begun.job, begun.index),
+        struct watch begun = {.user = what->user ? what->user : "",
+                              .attempt = effect->number,
+                              .job = what->job,
+                              .index = what->index};
+        (void)gw_sighting_take(&begun.sighting,
+                               stamp_of(watches, begun.user, begun.job, begun.index),
                                gw_clock_now_ns());
         GW_MUST(gw_array_push(&watches->list, begun));
         look_at_all(watches);

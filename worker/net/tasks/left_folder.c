@@ -2,7 +2,8 @@
 #include "worker/net/tasks/left_folder.h"
 
 #include "graph/base/files.h"
-#include "worker/net/checkpoints/checkpoint_path.h"
+#include "worker/net/checkpoints/transfer_process.h"
+#include "worker/store/checkpoint_path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -55,14 +56,13 @@ int gw_left_folder_checkpoint(const struct gw_host *host, struct gw_msg_tunnel_o
                               char folder[static GW_LEFT_FOLDER_BYTES], struct gw_error *error)
 {
     static const uint8_t no_words = 0x90;
-    if (*open->user)
-        (void)snprintf(folder, GW_LEFT_FOLDER_BYTES, "%.*s/checkpoints/%" PRIu64 "/%" PRIu32,
-                       PATH_MAX, open->user, open->job, open->index);
-    else
-        gw_checkpoint_path_folder(host, open->job, open->index, folder, GW_LEFT_FOLDER_BYTES);
+    struct gw_transfer_place place;
+    gw_transfer_process_place(host, open->user, &place);
+    gw_checkpoint_path_folder(place.dir, open->job, open->index, folder, GW_LEFT_FOLDER_BYTES);
     int rc = find_content(folder, error);
-    if (rc == GW_ENOENT && !*open->user) {
-        gw_checkpoint_path_copy(host, open->job, open->index, folder, GW_LEFT_FOLDER_BYTES);
+    if (rc == GW_ENOENT) {
+        gw_checkpoint_path_copy(place.dir, place.incarnation, open->job, open->index, folder,
+                                GW_LEFT_FOLDER_BYTES);
         rc = find_content(folder, error);
     }
     if (rc < 0 && rc != GW_ENOENT)
