@@ -37,6 +37,7 @@ static const struct field job_fields[] = {
     {"ended_ns", JOB(ended_ns), U64},
     {"slot_seconds", JOB(slot_seconds), F64},
     {"gpu_seconds", JOB(gpu_seconds), F64},
+    {"cpu_seconds", JOB(cpu_seconds), F64},
     {"progress.fraction", JOB(progress), F64},
     {"progress.text", JOB(progress_text), TEXT},
     {"code", JOB(code), I32},

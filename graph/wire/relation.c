@@ -106,9 +106,9 @@ static const struct gw_relation finished[] = {
 
 static const struct gw_relation failures[] = {ROWS(failures.attempt, failures.run_ns), END};
 
-static const struct gw_relation measured[] = {ROWS(measured.attempt, measured.bytes),
-                                              ROWS(measured.attempt, measured.rank),
-                                              ROWS(measured.attempt, measured.cpu_ns), END};
+static const struct gw_relation measured[] = {
+    ROWS(measured.attempt, measured.bytes), ROWS(measured.attempt, measured.rank),
+    ROWS(measured.attempt, measured.cpu_ns), ROWS(measured.attempt, measured.so_far_ns), END};
 
 static const struct gw_relation range[] = {
     ROWS(range.dep_job, range.dep_index),

@@ -83,7 +83,7 @@ enum gw_event_type {
 /* How much memory a process of a worker uses, including its descendants. mpi: evidence that it is
  * an MPI program without an MPI launcher, borrowed during the step; NULL: none. */
 struct gw_process_use {
-    uint64_t process, bytes;
+    uint64_t process, bytes, cpu_ns;
     const char *mpi;
 };
 

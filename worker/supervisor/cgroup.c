@@ -113,6 +113,19 @@ int gw_cgroup_make(struct gw_cgroup *cgroup, const struct gw_msg_spawn *spawn,
     return GW_ESTART;
 }
 
+uint64_t gw_cgroup_peak(const struct gw_cgroup *cgroup)
+{
+    char path[GW_CGROUP_PATH_BYTES + 64];
+    uint64_t bytes = 0;
+    (void)snprintf(path, sizeof path, "%s/memory.peak", cgroup->path);
+    FILE *file = *cgroup->path ? fopen(path, "re") : NULL;
+    if (file && fscanf(file, "%" SCNu64, &bytes) != 1)
+        bytes = 0;
+    if (file)
+        (void)fclose(file);
+    return bytes;
+}
+
 void gw_cgroup_kill(const struct gw_cgroup *cgroup)
 {
     if (*cgroup->path)

@@ -24,6 +24,10 @@ void gw_cgroup_open(void);
 int gw_cgroup_make(struct gw_cgroup *cgroup, const struct gw_msg_spawn *spawn,
                    struct gw_error *error);
 
+/* gw_cgroup_peak returns the most memory that the cgroup has used so far, or 0 if the kernel does
+ * not say (memory.peak of Linux 5.19, and the memory controller). */
+uint64_t gw_cgroup_peak(const struct gw_cgroup *cgroup);
+
 /* gw_cgroup_kill kills all processes in the cgroup. gw_cgroup_end does the same, waits up to 100
  * ms, and removes the cgroup. */
 void gw_cgroup_kill(const struct gw_cgroup *cgroup);

@@ -333,12 +333,14 @@ static void reaper_on_reaped(struct reaper *reaper)
 {
     gw_capture_close(&reaper->out);
     gw_capture_close(&reaper->err);
+    const uint64_t peak_bytes = gw_cgroup_peak(&reaper->cgroup);
     gw_cgroup_end(&reaper->cgroup);
     gw_sm_move(&reaper_sm, &reaper->state, REAPER_IDLE);
     const struct gw_message message = {
         .type = GW_MESSAGE_reaped,
         .reaped = {.process = reaper->process,
-                   .cpu_ns = gw_clock_cpu_ns(false) - reaper->began_cpu_ns}};
+                   .cpu_ns = gw_clock_cpu_ns(false) - reaper->began_cpu_ns,
+                   .peak_bytes = peak_bytes}};
     reaper_send(reaper, &message);
     reaper_next(reaper);
 }

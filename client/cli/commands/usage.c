@@ -337,7 +337,7 @@ int gw_cli_usage(int argc, char **argv)
         .arguments = "",
         .summary = "Show what jobs have used: GPUs, slots and memory, multiplied by the time for\n"
                    "which tasks held them, and CPU time. Jobs that run count as far as they\n"
-                   "have come; CPU time is known at the end of a task.",
+                   "have come, with a CPU time that is some seconds old.",
         .details =
             "You see your own jobs, and an admin sees those of all users. Of a job that ran\n"
             "partly outside of the given time, this part is left out. `gangway jobs\n"

@@ -62,6 +62,7 @@ struct gw_job_row {
     bool detached;
     uint64_t submitted_ns, started_ns, ended_ns;
     double slot_seconds, gpu_seconds; /* resources used so far */
+    double cpu_seconds;               /* CPU time so far; of tasks that run, some seconds old */
     double progress;                  /* last progress of a task, from 0 to 1 */
     const char *progress_text;
     int32_t code, exit_code; /* of a failed job: GW_E... and exit code of the first failure */

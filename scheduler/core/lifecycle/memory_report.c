@@ -48,6 +48,7 @@ int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker
         const uint64_t id = gw_col64_at(measured->attempt, i);
         const uint32_t rank = gw_col32_at(measured->rank, i);
         const uint64_t bytes = gw_col64_at(measured->bytes, i);
+        const uint64_t so_far_ns = gw_col64_at(measured->so_far_ns, i);
         uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
         if (slot == GW_NO_INDEX)
             slot = gw_sched_gang_slot(sched, worker, id, rank);
@@ -55,6 +56,8 @@ int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker
         if (!job)
             continue;
         gw_job_usage_measured(job, gw_col64_at(measured->cpu_ns, i), bytes);
+        if (slot != GW_NO_INDEX && (gw_col64_at(measured->cpu_ns, i) || so_far_ns))
+            gw_job_usage_so_far(&sched->attempts.items[slot], so_far_ns);
         if (slot != GW_NO_INDEX && rank == GW_RANK_NONE && bytes)
             gw_sched_memory_measured(sched, slot, bytes);
     }

@@ -472,6 +472,7 @@ struct gw_attempt {
     /* 0: not yet. If the attempt was adopted and is older than the clock of this host, they are
      * negative (modulo 2^64): only differences to now_ns have a meaning. */
     uint64_t placed_ns, started_ns;
+    uint64_t cpu_ns;       /* CPU time so far, which its worker reports at times */
     uint64_t near_bytes;   /* size of the inputs that its worker had */
     uint64_t told;         /* number of the fact that announced it; 0: none */
     uint32_t gpus, gpu;    /* number of GPUs, and the first */

@@ -137,6 +137,7 @@ void gw_running_usage(const struct gw_running *running, const struct gw_job *job
     usage->slot_ns += running->usages.items[at].slot_ns;
     usage->gpu_ns += running->usages.items[at].gpu_ns;
     usage->memory_mib_ms += running->usages.items[at].memory_mib_ms;
+    usage->cpu_ns += running->usages.items[at].cpu_ns;
 }
 
 bool gw_running_row(const struct gw_running *running, const struct gw_sched *sched,

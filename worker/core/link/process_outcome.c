@@ -233,6 +233,7 @@ void gw_process_outcome_on_reaped(struct gw_node_core *core, const struct gw_msg
         GW_PROCESS_EXITED) /* the supervisor sends `exited` first; this line is a safeguard */
         gw_process_outcome_on_exited(core, &(struct gw_msg_exited){.process = message->process});
     (void)gw_process_used(process, message->cpu_ns);
+    process->peak_bytes = message->peak_bytes;
     reaped(core, process);
 }
 

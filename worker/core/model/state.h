@@ -380,6 +380,7 @@ struct gw_process {
     /* CPU time since its start, as it or its reaper said, and the part that was given to attempts
      */
     uint64_t cpu_ns, cpu_given_ns;
+    uint64_t peak_bytes; /* of its cgroup, known at its end; 0: unknown */
     uint32_t gpu_count;
     uint32_t *gpus;             /* GPUs that it uses; owned */
     uint32_t xid;               /* last error of its GPUs that it may have caused; 0: none */

@@ -489,26 +489,33 @@ static void limit(struct gw_node_core *core, struct gw_process *process)
     }
 }
 
-/* Reports the peak memory of an attempt each time it has grown by a quarter. */
-static void tell_peak(struct gw_node_core *core, const struct gw_process *process)
+/* Reports the peak memory of an attempt each time it has grown by a quarter, and its CPU time so
+ * far. cpu_ns: that of its process; 0: not measured now. */
+static void tell_use(struct gw_node_core *core, const struct gw_process *process, uint64_t cpu_ns)
 {
     struct gw_attempt *run = process->queue.first;
-    if (!run || !gw_attempt_executes(run) || !core->registered ||
-        process->memory_bytes < MEASURED_MIN ||
-        process->memory_bytes / 5 * 4 < run->peak_told_bytes)
+    const bool grown = run && process->memory_bytes >= MEASURED_MIN &&
+                       process->memory_bytes / 5 * 4 >= run->peak_told_bytes;
+    const bool used = cpu_ns > process->cpu_given_ns;
+    if (!run || !gw_attempt_executes(run) || !core->registered || (!grown && !used))
         return;
-    run->peak_told_bytes = process->memory_bytes;
     struct {
-        uint64_t attempt, bytes, cpu_ns;
+        uint64_t attempt, bytes, cpu_ns, so_far_ns;
         uint32_t rank;
     } *row = gw_core_scratch(core, sizeof *row);
+    if (grown)
+        run->peak_told_bytes = process->memory_bytes;
     row->attempt = run->attempt;
-    row->bytes = process->memory_bytes;
+    row->bytes = grown ? process->memory_bytes : 0;
     row->cpu_ns = 0;
+    row->so_far_ns = used ? cpu_ns - process->cpu_given_ns : 0;
     row->rank = run->rank;
     gw_core_send(core, core->scheduler, GW_MESSAGE_measured)->message.measured =
-        (struct gw_msg_measured){
-            {&row->attempt, 1}, {&row->bytes, 1}, {&row->rank, 1}, {&row->cpu_ns, 1}};
+        (struct gw_msg_measured){{&row->attempt, 1},
+                                 {&row->bytes, 1},
+                                 {&row->rank, 1},
+                                 {&row->cpu_ns, 1},
+                                 {&row->so_far_ns, 1}};
 }
 
 void gw_memory_limits_on_measured(struct gw_node_core *core, const struct gw_event *event)
@@ -520,7 +527,7 @@ void gw_memory_limits_on_measured(struct gw_node_core *core, const struct gw_eve
             continue;
         core->memory.processes_bytes += event->uses[i].bytes - process->memory_bytes;
         process->memory_bytes = event->uses[i].bytes;
-        tell_peak(core, process);
+        tell_use(core, process, event->uses[i].cpu_ns);
         limit(core, process);
     }
     spare(core);

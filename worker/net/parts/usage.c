@@ -9,6 +9,7 @@
  */
 #include "worker/net/parts/usage.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/map.h"
 #include "graph/base/must.h"
 #include "worker/net/parts/mpi.h"
@@ -25,6 +26,7 @@ enum {
     HURRY_MS = 50,
     DEPTH_MAX = 64,
     TEXT_BYTES = 4096,
+    CPU_MS = 5000, /* pause between two measurements of CPU time */
     /* Maximum pause between checks for MPI; it begins with HURRY_MS and doubles */
     MPI_PAUSE_MS = 10000,
 };
@@ -33,6 +35,7 @@ struct process {
     pid_t pid;
     pid_t reaper; /* its parent, which orphans are moved to; 0: not measured yet, or it has ended */
     uint64_t mpi_at_ms, mpi_pause_ms;
+    uint64_t cpu_at_ms; /* when its CPU time is measured next */
     /* When it may be measured exactly again, and the last exact size */
     uint64_t exact_at_ms, exact_bytes;
 };
@@ -43,6 +46,7 @@ struct look {
     uint64_t limit_bytes; /* 0: no limit */
     uint64_t exact_bytes; /* last exact size, updated by this measurement */
     bool may_count, counts; /* counts: shared pages were counted once */
+    bool cpu;               /* measure the CPU time now */
     bool ranks, mpi;        /* ranks: MPI programs are refused. mpi: check for MPI now */
     struct gw_error found;  /* code 0: it is not an MPI program */
 };
@@ -235,6 +239,8 @@ static void look_on_thread(uv_work_t *work)
         if (!look->root)
             look->root = parent_of(look->pid);
         usage->uses[i].bytes = memory_of(look);
+        if (look->cpu)
+            usage->uses[i].cpu_ns = gw_usage_cpu_of(look->pid) * (GW_NS_PER_S / 10);
         pid_t root = look->root ? look->root : look->pid;
         if (look->mpi && tree_of(root, 0, mpi_of, &look->found))
             usage->uses[i].mpi = look->found.text;
@@ -250,6 +256,8 @@ static void note(struct gw_usage *usage, uint32_t i, uint64_t now_ms)
     if (!process || process->pid != look->pid)
         return; /* the process was removed meanwhile */
     process->reaper = look->root;
+    if (look->cpu)
+        process->cpu_at_ms = now_ms + CPU_MS;
     if (look->counts) {
         process->exact_at_ms = now_ms + LOOK_MS;
         process->exact_bytes = look->exact_bytes;
@@ -295,6 +303,7 @@ static struct look look_at(const struct gw_usage *usage, uint64_t id, const stru
         .limit_bytes = watched.memory_bytes,
         .exact_bytes = process->exact_bytes,
         .may_count = now_ms >= process->exact_at_ms,
+        .cpu = now_ms >= process->cpu_at_ms,
         .ranks = watched.ranks,
         .mpi = watched.ranks && now_ms >= process->mpi_at_ms,
     };
@@ -337,6 +346,7 @@ void gw_usage_add(struct gw_usage *usage, uint64_t id, pid_t pid)
     struct process *process = calloc(1, sizeof *process);
     GW_MUST_PTR(process);
     process->pid = pid;
+    process->cpu_at_ms = uv_now(usage->options.loop) + CPU_MS;
     struct gw_node_watched watched;
     gw_usage_remove(usage, id);
     GW_MUST(gw_map_put(&usage->processes, id, (uintptr_t)process));

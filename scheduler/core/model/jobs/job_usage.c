@@ -55,6 +55,7 @@ void gw_job_usage_add(const struct gw_sched *sched, const struct gw_attempt *att
                       struct gw_job_usage *usage)
 {
     add(attempt, held_ns(sched, attempt, 0), usage);
+    usage->cpu_ns += attempt->cpu_ns;
 }
 
 void gw_job_usage_measured(struct gw_job *job, uint64_t cpu_ns, uint64_t bytes)
@@ -63,6 +64,11 @@ void gw_job_usage_measured(struct gw_job *job, uint64_t cpu_ns, uint64_t bytes)
     usage->cpu_ns += cpu_ns;
     if (bytes > usage->peak_bytes)
         usage->peak_bytes = bytes;
+}
+
+void gw_job_usage_so_far(struct gw_attempt *attempt, uint64_t cpu_ns)
+{
+    attempt->cpu_ns = attempt->job->calls_of ? 0 : cpu_ns;
 }
 
 void gw_job_usage_record(struct gw_sched *sched, struct gw_job *job)

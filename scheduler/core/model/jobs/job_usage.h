@@ -26,6 +26,10 @@ static inline void gw_job_usage_begun(const struct gw_sched *sched, struct gw_jo
  * it was seen with this much memory. Calls of an actor count for the job of the actor. */
 void gw_job_usage_measured(struct gw_job *job, uint64_t cpu_ns, uint64_t bytes);
 
+/* gw_job_usage_so_far notes the CPU time that a running attempt has used so far. 0: its job has all
+ * of it. Calls of an actor have none. */
+void gw_job_usage_so_far(struct gw_attempt *attempt, uint64_t cpu_ns);
+
 /* gw_job_usage_record makes the usage of a job durable. It does not contain attempts that run. */
 void gw_job_usage_record(struct gw_sched *sched, struct gw_job *job);
 

@@ -80,12 +80,20 @@ static void adopted_task_may_be_older_than_the_clock(void **state)
     free_world(w);
 }
 
-static void say_measured(struct world *w, const struct row *row, uint64_t bytes, uint64_t cpu_ns)
+/* cpu_ns: at the end of an attempt; so_far_ns: before. */
+static void say_measured_so_far(struct world *w, const struct row *row, uint64_t bytes,
+                                uint64_t cpu_ns, uint64_t so_far_ns)
 {
     say(w, WORKER,
         (struct gw_message){
             .type = GW_MESSAGE_measured,
-            .measured = {{&row->attempt, 1}, {&bytes, 1}, {&row->rank, 1}, {&cpu_ns, 1}}});
+            .measured = {
+                {&row->attempt, 1}, {&bytes, 1}, {&row->rank, 1}, {&cpu_ns, 1}, {&so_far_ns, 1}}});
+}
+
+static void say_measured(struct world *w, const struct row *row, uint64_t bytes, uint64_t cpu_ns)
+{
+    say_measured_so_far(w, row, bytes, cpu_ns, 0);
 }
 
 static void expect_measured(const struct world *w, uint64_t job, double cpu_seconds, int64_t bytes)
@@ -111,6 +119,25 @@ static void cpu_time_of_ranks_is_added(void **state)
     say_measured(w, &rows[0], 3000, SECOND);
     say_measured(w, &rows[1], 2000, 2 * SECOND);
     expect_measured(w, rows[0].job, 3, 3000);
+    free_world(w);
+}
+
+static void cpu_time_of_running_attempts_counts_once(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, rows, 2);
+    say_measured_so_far(w, &rows[0], 3000, 0, SECOND);
+    say_measured_so_far(w, &rows[1], 0, 0, 2 * SECOND);
+    expect_measured(w, rows[0].job, 3, 3000);
+    say_measured_so_far(w, &rows[1], 0, 0, 4 * SECOND);
+    expect_measured(w, rows[0].job, 5, 3000);
+    say_measured(w, &rows[1], 4000, 0); /* says nothing of CPU time */
+    expect_measured(w, rows[0].job, 5, 4000);
+    say_measured(w, &rows[1], 0, 6 * SECOND); /* it ends */
+    expect_measured(w, rows[0].job, 7, 4000);
     free_world(w);
 }
 
@@ -166,6 +193,7 @@ int main(void)
         cmocka_unit_test(adopted_ranks_have_their_real_start),
         cmocka_unit_test(adopted_task_may_be_older_than_the_clock),
         cmocka_unit_test(cpu_time_of_ranks_is_added),
+        cmocka_unit_test(cpu_time_of_running_attempts_counts_once),
         cmocka_unit_test(cpu_time_and_peak_survive_a_restart),
         cmocka_unit_test(use_of_ended_tasks_survives_a_restart),
     };

@@ -96,12 +96,43 @@ static void cpu_time_of_commands_reaches_the_next_scheduler(void **state)
     free_world(w);
 }
 
+/* A command that runs: its CPU time is measured at times, and told while it runs. The peak of its
+ * cgroup is told at its end. */
+static void cpu_time_is_told_while_a_command_runs_and_its_peak_at_its_end(void **state)
+{
+    struct world *w = new_world(1);
+    struct gw_process_use use = {.process = 1, .bytes = 1000, .cpu_ns = 15 * MS};
+    const struct gw_event measured = {.type = GW_EVENT_USAGE, .uses = &use, .use_count = 1};
+    (void)state;
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    must_assign(w, (struct task){.attempt = 1, .index = 1});
+    spawned(w, 1, 0, "");
+    forget_sent(w);
+    raise_event(w, measured);
+    expect_cpu(w, 0, 0, 1, GW_RANK_NONE, 0);
+    assert_int_equal(gw_col64_at(sent(w, GW_MESSAGE_measured, 0)->measured.so_far_ns, 0), 15 * MS);
+    use.cpu_ns = 0; /* not measured */
+    raise_event(w, measured);
+    assert_null(sent(w, GW_MESSAGE_measured, 1));
+    forget_sent(w);
+    exits(w, 1, 0, 0);
+    runner_closes(w, 1);
+    deliver(w, SUPERVISOR,
+            (struct gw_message){.type = GW_MESSAGE_reaped,
+                                .reaped = {.process = 1, .cpu_ns = 20 * MS, .peak_bytes = 7000}});
+    const struct gw_msg_measured *end = &sent(w, GW_MESSAGE_measured, 0)->measured;
+    assert_int_equal(gw_col64_at(end->cpu_ns, 0), 20 * MS);
+    assert_int_equal(gw_col64_at(end->bytes, 0), 7000);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attempts_share_what_their_runner_used),
         cmocka_unit_test(crashed_attempt_gets_what_its_runner_used_since),
         cmocka_unit_test(cpu_time_of_commands_reaches_the_next_scheduler),
+        cmocka_unit_test(cpu_time_is_told_while_a_command_runs_and_its_peak_at_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
