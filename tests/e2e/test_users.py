@@ -274,6 +274,14 @@ class Users(Cluster):
         tasks = self.gangway_json("tasks", job, env=self.client["alice"])
         self.assertEqual(tasks[0]["metrics"], {"loss": 0.5})
 
+    def test_command_at_the_end_of_a_detached_job_knows_the_outcome(self):
+        fifo = self.fifo()
+        os.chmod(fifo, 0o666)
+        for command, outcome in (("true", "done"), ("false", "failed")):
+            self.gangway("submit", "-d", "--notify", f'echo "$(id -u) $GANGWAY_OUTCOME" >{fifo}',
+                         "--", command, env=self.client["alice"], cwd="/")
+            self.assertEqual(self.read_fifo(fifo), f"{ALICE} {outcome}\n")
+
     def test_processes_of_one_user_do_not_take_all_connections(self):
         clients = os.path.join(BIN, "clients")
         self.assertIn("128 clients: 128 processes of this user's tasks",
