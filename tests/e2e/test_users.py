@@ -291,7 +291,9 @@ class Users(Cluster):
         self.run_as("alice", "true")
         mine, = glob.glob(f"{FOLDER}/alice/*")
         lost, former = f"{mine}/logs/999999", f"{FOLDER}/alice/0123abcd"
-        for path in (lost, f"{former}/logs/1", f"{former}-new/logs/1"):
+        copies = f"{mine}/checkpoints/.copies"
+        for path in (lost, f"{copies}/0123456789abcdef/999999.0",
+                     f"{former}/logs/1", f"{former}-new/logs/1"):
             os.makedirs(path)
         for path in (former, f"{former}/logs"):
             os.utime(path, (0, 0))
@@ -303,8 +305,9 @@ class Users(Cluster):
         self.worker.kill()
         self.worker = self.start_worker()
         self.run_as("alice", "true")
-        while os.path.exists(lost) or os.path.exists(former):
+        while os.path.exists(lost) or os.path.exists(former) or glob.glob(f"{copies}/*/*"):
             e2e.pause()
+        self.assertFalse(os.path.exists(f"{copies}/0123456789abcdef"))
         self.assertEqual(sorted(os.listdir(f"{FOLDER}/alice")),
                          sorted([os.path.basename(mine), "0123abcd-new"]))
 

@@ -102,27 +102,30 @@ static uint64_t job_of(const char *name)
 
 /* Takes over the copies that earlier incarnations of workers have kept here in case that the
  * checkpoint's host is lost. */
-static void adopt_copies(struct gw_host *host)
+static void adopt_copies(struct gw_host *host, const char *dir)
 {
     char all[PATH_MAX + 16], own[PATH_MAX + 64], theirs[ROOM], from[ROOM + 256], to[ROOM];
-    (void)snprintf(all, sizeof all, "%s/.copies", host->checkpoint_dir);
-    gw_checkpoint_path_copy(host->checkpoint_dir, host->incarnation, 0, 0, own, sizeof own);
-    DIR *lives = opendir(all);
+    (void)snprintf(all, sizeof all, "%s/.copies", dir);
+    gw_checkpoint_path_copy(dir, host->incarnation, 0, 0, own, sizeof own);
+    DIR *lives = gw_files_opendir(all);
     for (const struct dirent *life; lives && (life = readdir(lives));) {
         if (life->d_name[0] == '.' || gw_dir_make(own, NULL) < 0)
             continue;
         gw_transfers_adopted(host->transfers);
         (void)snprintf(theirs, sizeof theirs, "%s/%s", all, life->d_name);
-        DIR *copies = strcmp(theirs, own) == 0 ? NULL : opendir(theirs);
+        DIR *copies = strcmp(theirs, own) == 0 ? NULL : gw_files_opendir(theirs);
         for (const struct dirent *copy; copies && (copy = readdir(copies));) {
             (void)snprintf(from, sizeof from, "%s/%s", theirs, copy->d_name);
             (void)snprintf(to, sizeof to, "%s/%s", own, copy->d_name);
             if (job_of(copy->d_name))
-                (void)rename(from, to);
+                (void)gw_files_rename(from, to);
         }
+        if (copies && gw_files_are_remote(theirs))
+            (void)gw_files_remove(theirs);
+        else if (copies)
+            (void)rmdir(theirs);
         if (copies)
             (void)closedir(copies);
-        (void)rmdir(theirs);
     }
     if (lives)
         (void)closedir(lives);
@@ -170,7 +173,7 @@ void gw_orphaned_files_open(struct gw_host *host)
     remove_sockets(host->options.dir);
     if (!host->options.first_in_folder)
         return;
-    adopt_copies(host);
+    adopt_copies(host, host->checkpoint_dir);
     /* Data that an earlier incarnation had set aside and not removed */
     DIR *dir = opendir(host->options.dir);
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
@@ -308,12 +311,16 @@ void gw_orphaned_files_tell(struct gw_host *host)
 
 void gw_orphaned_files_tell_folder(struct gw_host *host, const char *folder)
 {
-    char path[PATH_MAX + 16];
+    char path[PATH_MAX + 16], copies[PATH_MAX + 64];
     struct found found = {0};
     if (!is_present(host, folder))
         return;
     (void)snprintf(path, sizeof path, "%s/checkpoints", folder);
+    if (host->options.first_in_folder)
+        adopt_copies(host, path);
+    gw_checkpoint_path_copy(path, host->incarnation, 0, 0, copies, sizeof copies);
     find(host, &found, path);
+    find(host, &found, copies);
     (void)snprintf(path, sizeof path, "%s/logs", folder);
     find(host, &found, path);
     tell(host, &found);

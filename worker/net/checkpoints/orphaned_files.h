@@ -22,7 +22,8 @@ void gw_orphaned_files_on_welcome(struct gw_host *host, const char *cluster);
  * scheduler's answer. */
 void gw_orphaned_files_tell(struct gw_host *host);
 
-/* gw_orphaned_files_tell_folder does the same for the folder of a separate user. */
+/* gw_orphaned_files_tell_folder does the same for the folder of a separate user, and takes over the
+ * copies of earlier workers there. */
 void gw_orphaned_files_tell_folder(struct gw_host *host, const char *folder);
 void gw_orphaned_files_on_unknown(struct gw_host *host,
                                   const struct gw_msg_orphaned_files *unknown);
