@@ -373,6 +373,12 @@ int gw_files_count(const char *path, uint64_t *bytes, uint64_t *free_bytes)
     return rc;
 }
 
+int gw_files_kill(const char *folder, pid_t pid)
+{
+    return simple(folder, NULL,
+                  (struct gw_files_request){.operation = GW_FILES_KILL, .flags = (int32_t)pid});
+}
+
 uint64_t gw_files_stamp(const char *path)
 {
     struct call call = {.request = {.operation = GW_FILES_STAMP}, .texts = {path}};

@@ -49,6 +49,9 @@ int gw_files_make(const char *path);
  * files has the size INT64_MAX. Only for remote paths. */
 int gw_files_count(const char *path, uint64_t *bytes, uint64_t *free_bytes);
 
+/* gw_files_kill has the agent of a folder kill a process of its user. */
+int gw_files_kill(const char *folder, pid_t pid);
+
 /* gw_files_stamp returns the state of a folder, as gw_pack_stamp (worker/store/pack.h). A folder of
  * very many files is like an empty one. Only for remote paths. */
 uint64_t gw_files_stamp(const char *path);
@@ -75,6 +78,7 @@ enum gw_files_operation {
     GW_FILES_MAKE,
     GW_FILES_COUNT, /* the answer's status: st_size is the size, st_blocks the free space, in bytes
                      */
+    GW_FILES_KILL,  /* flags: the pid */
     GW_FILES_STAMP, /* the answer's status: st_size is the stamp */
     GW_FILES_TRANSFER,
     GW_FILES_OPERATIONS,

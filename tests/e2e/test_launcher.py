@@ -14,11 +14,11 @@ import unix_users
 LAUNCHER = os.path.join(os.path.abspath(e2e.BUILD), "bin", "gangway-launcher")
 SOCKET = "/run/gangway/launcher.sock"
 REQUEST = struct.Struct("=II36s")
-REPLY = struct.Struct("=iI256s")
+REPLY = struct.Struct("=iII256s")
 OURS = 901
 
 
-def packet(user, version=1, kind=0):
+def packet(user, version=2, kind=0):
     return REQUEST.pack(version, kind, user.encode())
 
 
@@ -54,7 +54,7 @@ class Launcher(e2e.Case):
                 answer = asks.recv(4096)
             except ConnectionResetError:  # it answered without reading the request; said once
                 answer = asks.recv(4096)
-        code, uid, folder = REPLY.unpack_from(answer)
+        code, uid, self.pid, folder = REPLY.unpack_from(answer)
         text = answer[REPLY.size:].split(b"\0")[0].decode()
         return code, text, ours, (uid, folder.split(b"\0")[0].decode())
 
@@ -84,6 +84,7 @@ class Launcher(e2e.Case):
             while not self.supervisors():
                 e2e.pause()
             pid, = self.supervisors()
+            self.assertEqual(pid, self.pid)
             with open(f"/proc/{pid}/status", encoding="ascii") as f:
                 status = dict(line.rstrip().split(":\t", 1) for line in f if ":\t" in line)
             self.assertEqual(set(status["Uid"].split()), {str(uid)})
@@ -158,7 +159,7 @@ class Launcher(e2e.Case):
         for name in ("", "../alice", "/alice", "a b", "-alice", ".alice", "a\nb", "a:b", "x" * 33,
                      "x" * 36):
             self.refused("no valid name", packet(name))
-        self.refused("version", packet("alice", version=2))
+        self.refused("version", packet("alice", version=1))
         self.refused("unknown kind", packet("alice", kind=2))
         for data in (b"", b"x", packet("alice")[:-1], packet("alice") + b"x", b"x" * 3000):
             self.refused("a request has", data)

@@ -185,6 +185,15 @@ class Users(Cluster):
         self.assertEqual(self.gangway_json("jobs", jobs["bob"], env=self.client["bob"])[0]["state"],
                          "running")
 
+    def test_stopped_supervisor_is_killed_and_its_tasks_end_with_a_cause(self):
+        job = self.victim()["job"]
+        done = self.run_as("alice", "pkill -STOP -u $(id -u) gangway-guard; exec tail -f /dev/null",
+                           rc=None)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("gangway-guard of its user", done.stderr)
+        self.gangway("wait", job, env=self.client["alice"], rc=137)
+        self.assertEqual(self.run_as("alice", "id -u").stdout, f"{ALICE}\n")
+
     def test_user_who_stops_the_agent_again_is_refused_and_delays_nobody(self):
         stop = "pkill -STOP -u $(id -u) gangway-files"
         job = self.victim()["job"]

@@ -120,6 +120,7 @@ static int launch(const struct gw_launch_request *request, int fd, struct gw_lau
     static const char *const commands[GW_LAUNCH_KINDS] = {"supervisor", "files"};
     static struct gw_account account;
     char *list = NULL, name[GW_UNIX_NAME_MAX + 1];
+    pid_t pid = 0;
     int rc = gw_allow_list_read(LIST_FOLDER, LIST_NAME, &list, error);
     if (rc == 0)
         rc = gw_allow_list_find(list, request->user, gw_account_is_member, name, error);
@@ -131,10 +132,11 @@ static int launch(const struct gw_launch_request *request, int fd, struct gw_lau
     if (rc == 0)
         rc = gw_start_folder(USERS_FOLDER, &account, error);
     if (rc == 0)
-        rc = gw_start(program, commands[request->kind], cgroups, &account, fd, error);
+        rc = gw_start(program, commands[request->kind], cgroups, &account, fd, &pid, error);
     if (rc < 0)
         return rc;
     reply->uid = account.uid;
+    reply->pid = (uint32_t)pid;
     (void)snprintf(reply->dir, sizeof reply->dir, "%s/%.*s", USERS_FOLDER, GW_UNIX_NAME_MAX, name);
     say("started `gangway %s` of user %s as Unix user %s (%u)", commands[request->kind],
         request->user, name, (unsigned)account.uid);

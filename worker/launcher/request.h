@@ -13,7 +13,7 @@
 #define GW_LAUNCHER_TASKS "/run/gangway/tasks" /* for sockets of the worker that tasks use */
 #define GW_LAUNCHER_WORKER "gangway"           /* the system user of the worker */
 
-enum { GW_LAUNCHER_VERSION = 1, GW_LAUNCHER_NAME_MAX = 32 };
+enum { GW_LAUNCHER_VERSION = 2, GW_LAUNCHER_NAME_MAX = 32 };
 
 enum gw_launch_kind { GW_LAUNCH_SUPERVISOR, GW_LAUNCH_FILES, GW_LAUNCH_KINDS };
 
@@ -25,6 +25,7 @@ struct gw_launch_request {
 struct gw_launch_reply {
     int32_t code;  /* 0, or a negative GW_E... */
     uint32_t uid;  /* of the Unix user */
+    uint32_t pid;  /* of the process that was started */
     char dir[256]; /* the user's folder on this host */
     char text[GW_ERROR_TEXT_MAX / 2];
 };

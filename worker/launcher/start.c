@@ -204,16 +204,19 @@ static void run(const char *program, const char *command, const char *cgroup,
  */
 
 int gw_start(const char *program, const char *command, const char *cgroups,
-             const struct gw_account *account, int fd, struct gw_error *error)
+             const struct gw_account *account, int fd, pid_t *pid, struct gw_error *error)
 {
     char cgroup[PATH_MAX] = "";
     int rc = cgroups ? make_cgroup(cgroups, account, cgroup, error) : 0;
     if (rc < 0)
         return rc;
-    pid_t pid = fork();
-    if (pid == 0) {
+    pid_t child = fork();
+    if (child == 0) {
         run(program, command, cgroup, account, fd);
         _exit(127);
     }
-    return pid < 0 ? gw_error_set(error, GW_EIO, "fork: %s", strerror(errno)) : 0;
+    if (child < 0)
+        return gw_error_set(error, GW_EIO, "fork: %s", strerror(errno));
+    *pid = child;
+    return 0;
 }

@@ -24,8 +24,8 @@ int gw_start_cgroups(const char *parent, struct gw_error *error);
  * no other descriptors but /dev/null. If `cgroups` is not NULL, the process starts in a cgroup of
  * the user's there, which the user may divide, with at most GW_START_PROCESSES_MAX processes. It
  * returns when the process exists, not when the program runs: if it cannot run, the other end of fd
- * is closed. Returns GW_EIO if it fails. */
+ * is closed. Writes its pid. Returns GW_EIO if it fails. */
 int gw_start(const char *program, const char *command, const char *cgroups,
-             const struct gw_account *account, int fd, struct gw_error *error);
+             const struct gw_account *account, int fd, pid_t *pid, struct gw_error *error);
 
 #endif

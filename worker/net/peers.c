@@ -402,6 +402,10 @@ static void close_all(const int *fds, uint8_t fd_count)
 static struct gw_host_link *from_user(struct gw_host_link *link, const struct gw_message *message,
                                       const int *fds, uint8_t fd_count)
 {
+    if (!fd_count && message->type == GW_MESSAGE_heartbeat) {
+        gw_users_on_answer(link->host, link);
+        return NULL;
+    }
     if (!fd_count && gw_users_on_message(link->host, link, message))
         return link->host->supervisor;
     close_all(fds, fd_count);

@@ -147,6 +147,8 @@ static int perform(const struct gw_files_request *request, const char *path, con
         head->status.st_size = (off_t)bytes;
         head->status.st_blocks = (blkcnt_t)free_bytes;
         return 0;
+    case GW_FILES_KILL:
+        return kill(request->flags, SIGKILL);
     case GW_FILES_STAMP:
         gw_folder_count(path, COUNT_ENTRIES_MAX, &bytes, &free_bytes);
         head->status.st_size = bytes < INT64_MAX ? (off_t)gw_pack_stamp(path) : 0;

@@ -407,7 +407,9 @@ static void worker_receive(struct supervisor *supervisor)
             on_spawn(supervisor, &message, passed);
             continue;
         }
-        if (message.type == GW_MESSAGE_reap)
+        if (message.type == GW_MESSAGE_heartbeat && getenv("GANGWAY_SEPARATE"))
+            answer(supervisor, &message); /* the user may have stopped this process */
+        else if (message.type == GW_MESSAGE_reap)
             pass_on(supervisor, &message, message.reap.process);
         else if (message.type == GW_MESSAGE_signal)
             pass_on(supervisor, &message, message.signal.process);

@@ -221,6 +221,9 @@ void gw_process_outcome_on_exited(struct gw_node_core *core, const struct gw_msg
         free(process->trouble);
         process->trouble = NULL;
     }
+    const bool began = !process->runner || process->hello; /* else its start has failed */
+    if (exited->text && *exited->text && began && !process->trouble)
+        process->trouble = gw_core_strdup(exited->text);
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_EXITED);
 }
 

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 enum { LAUNCH_S_MAX = 2, FORMER_DAYS = 7 };
+enum { UNANSWERED_MAX = 15 }; /* heartbeats, which a supervisor answers; one a second */
 #define RETRY_NS (10 * GW_NS_PER_S)
 #define RETRY_SOON_NS GW_NS_PER_S /* pause after a launcher that does not run */
 #define REFUSAL_NS (10 * GW_NS_PER_S)
@@ -54,11 +55,17 @@ struct gw_user {
     uint64_t incident_ns;            /* when the agent did not answer last */
     uint32_t incidents;              /* how often it did not */
     uid_t uid;                       /* of the Unix user */
+    pid_t supervisor_pid, files_pid; /* files_pid: of the agent */
+    uint32_t unanswered;             /* heartbeats without an answer */
+    bool silent;                     /* the supervisor did not answer in time */
 };
 
 /* States of a process, in the map `user_processes`, beside the index of its user. */
 enum { STARTING, RUNNING, EXITED, STATES = 4 };
 
+#define SILENT                                                                                     \
+    "the process gangway-guard of its user, which starts the user's tasks, did not answer for "    \
+    "15 s, so it was killed"
 #define NO_ANSWER                                                                                  \
     "the launcher does not answer: look at the log of gangway-launcher, which may wait for the "   \
     "system's database of users"
@@ -231,6 +238,7 @@ static void leave(struct gw_host *host, struct gw_user *user)
         if (value / STATES == mine)
             GW_MUST(gw_map_put(&host->user_processes, process, former * STATES + value % STATES));
     host->users.items[former]->supervisor = user->supervisor;
+    host->users.items[former]->silent = user->silent;
     gw_link_close(user->supervisor->link);
     user->supervisor = NULL;
 }
@@ -265,6 +273,9 @@ static int start(struct gw_host *host, struct gw_user *user, struct gw_error *er
                     error);
     if (rc < 0)
         return rc;
+    user->supervisor_pid = (pid_t)reply.pid;
+    user->unanswered = 0;
+    user->silent = false;
     rc = launch(user->name, GW_LAUNCH_FILES, &host->launcher_asks_ns, &files, &reply, error);
     if (rc < 0) {
         close(supervisor);
@@ -280,6 +291,7 @@ static int start(struct gw_host *host, struct gw_user *user, struct gw_error *er
         user->base = strndup(reply.dir, sizeof reply.dir);
     GW_MUST_PTR(user->base);
     user->uid = reply.uid;
+    user->files_pid = (pid_t)reply.pid;
     gw_files_attach(user->base, files);
     rc = enter(host, user, error);
     if (rc < 0)
@@ -356,12 +368,42 @@ void gw_users_free(struct gw_host *host)
     gw_map_deinit(&host->user_processes);
 }
 
-void gw_users_beat(const struct gw_host *host)
+/* Kills a supervisor that does not answer, with a new agent, since the present one may be stopped,
+ * too. If this fails, the connection to the supervisor is closed. */
+static void kill_silent(struct gw_host *host, struct gw_user *user)
+{
+    struct gw_launch_reply reply;
+    struct gw_error error;
+    int files;
+    user->unanswered = 0;
+    user->silent = true;
+    gw_log_warn("the process gangway-guard of user %s, which starts the user's tasks, has not "
+                "answered for %d s, so it is killed",
+                user->name, UNANSWERED_MAX);
+    if (launch(user->name, GW_LAUNCH_FILES, &host->launcher_asks_ns, &files, &reply, &error) < 0) {
+        gw_log_warn("%s", error.text);
+        leave(host, user);
+        return;
+    }
+    gw_files_attach(user->base, files);
+    (void)gw_files_kill(user->base, user->files_pid);
+    user->files_pid = (pid_t)reply.pid;
+    if (gw_files_kill(user->base, user->supervisor_pid) < 0)
+        leave(host, user);
+}
+
+void gw_users_beat(struct gw_host *host)
 {
     const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
-    for (size_t i = 0; i < host->users.count; i++)
-        if (host->users.items[i]->supervisor && !host->users.items[i]->supervisor->closed)
-            gw_host_send(host->users.items[i]->supervisor, &message, NULL, 0);
+    for (size_t i = 0; i < host->users.count; i++) {
+        struct gw_user *user = host->users.items[i];
+        if (!user->supervisor || user->supervisor->closed || strcmp(user->name, FORMER) == 0)
+            continue;
+        if (user->unanswered++ < UNANSWERED_MAX)
+            gw_host_send(user->supervisor, &message, NULL, 0);
+        else
+            kill_silent(host, user);
+    }
 }
 
 /* -- Processes -----------------------------------------------------------------------------------
@@ -475,6 +517,13 @@ static uint64_t process_of(const struct gw_message *message)
                                                 : 0;
 }
 
+void gw_users_on_answer(const struct gw_host *host, const struct gw_host_link *link)
+{
+    for (size_t i = 0; i < host->users.count; i++)
+        if (host->users.items[i]->supervisor == link)
+            host->users.items[i]->unanswered = 0;
+}
+
 bool gw_users_on_message(struct gw_host *host, const struct gw_host_link *link,
                          const struct gw_message *message)
 {
@@ -508,15 +557,15 @@ bool gw_users_on_gone(struct gw_host *host, const struct gw_host_link *link,
         struct gw_user *user = host->users.items[value / STATES];
         if (user->supervisor != link)
             continue;
+        const char *why = user->silent ? SILENT : "the supervisor of its user has ended";
         if (value % STATES == STARTING)
-            *message =
-                (struct gw_message){.type = GW_MESSAGE_spawned,
-                                    .spawned = {.process = process,
-                                                .code = GW_ESTART,
-                                                .text = "the supervisor of its user has ended"}};
+            *message = (struct gw_message){
+                .type = GW_MESSAGE_spawned,
+                .spawned = {.process = process, .code = GW_ESTART, .text = why}};
         else if (value % STATES == RUNNING)
-            *message = (struct gw_message){.type = GW_MESSAGE_exited,
-                                           .exited = {.process = process, .signal = SIGKILL}};
+            *message =
+                (struct gw_message){.type = GW_MESSAGE_exited,
+                                    .exited = {.process = process, .signal = SIGKILL, .text = why}};
         else
             *message =
                 (struct gw_message){.type = GW_MESSAGE_reaped, .reaped = {.process = process}};

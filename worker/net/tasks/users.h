@@ -48,8 +48,10 @@ pid_t gw_users_pid(const struct gw_host *host, const struct gw_msg_spawned *spaw
  * of a process (0: of any user of this worker), or users are not separate. */
 bool gw_users_may_connect(const struct gw_host *host, int fd, uint64_t process);
 
-/* gw_users_beat sends heartbeats to all supervisors of users. */
-void gw_users_beat(const struct gw_host *host);
+/* gw_users_beat sends heartbeats to all supervisors of users, and has those killed that have not
+ * answered for 15 s. gw_users_on_answer notes an answer. */
+void gw_users_beat(struct gw_host *host);
+void gw_users_on_answer(const struct gw_host *host, const struct gw_host_link *link);
 
 /* gw_users_on_message returns false if the supervisor of a user may not send this message.
  * gw_users_on_gone returns the processes that such a supervisor had, one at a time, as the message
