@@ -56,19 +56,28 @@ static void check_worker_queue(const struct gw_sched *sched, const struct gw_wor
     assert(sched->shapes.items[lane->shape->id] == lane->shape);
 }
 
+static void check_above(const struct gw_queue *queue, const struct gw_queue *above)
+{
+    assert(queue->ready.count == 0 || above->ready.count == 0 || queue->job == above->job ||
+           !gw_sched_queue_before(queue, above));
+}
+
 /* A queue in a heap does not come before the one above it, and knows how its first task stands to
  * the quotas.
  */
 static void check_heap(const struct gw_sched *sched, const struct gw_resource_class *shape)
 {
-    for (size_t at = 0; sched->accounts && at < shape->heap.count; at++)
-        assert(sched->accounts->uses_changed ||
-               shape->heap.items[at]->quota == gw_account_quota(shape->heap.items[at], NULL));
-    for (size_t at = 1; at < shape->heap.count; at++) {
-        const struct gw_queue *queue = shape->heap.items[at],
-                              *above = shape->heap.items[(at - 1) / 2];
-        assert(queue->ready.count == 0 || above->ready.count == 0 || queue->job == above->job ||
-               !gw_sched_queue_before(queue, above));
+    for (size_t i = 0; i < shape->groups.count; i++) {
+        const struct gw_queue_group *group = shape->groups.items[i];
+        assert(group->heap.count > 0 && group->heap_at == i);
+        check_above(group->heap.items[0], shape->groups.items[i ? (i - 1) / 2 : 0]->heap.items[0]);
+        for (size_t at = 0; at < group->heap.count; at++) {
+            const struct gw_queue *queue = group->heap.items[at];
+            assert(queue->group == group && queue->heap_at == at);
+            assert(!sched->accounts || sched->accounts->uses_changed ||
+                   group->quota == gw_account_quota(queue, NULL));
+            check_above(queue, group->heap.items[at ? (at - 1) / 2 : 0]);
+        }
     }
 }
 

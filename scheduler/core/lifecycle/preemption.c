@@ -28,16 +28,14 @@ static bool may_displace(const struct gw_sched *sched, const struct gw_queue *qu
 {
     const struct gw_reservation *reservation = &sched->reservation;
     return !reservation->job || queue == reservation->queue ||
-           reservation->queue->quota != GW_QUOTA_WITHIN ||
+           gw_sched_queue_quota(reservation->queue) != GW_QUOTA_WITHIN ||
            gw_sched_queue_before(queue, reservation->queue);
 }
 
 static bool may_preempt(const struct gw_sched *sched, const struct gw_queue *queue)
 {
-    const struct gw_resource_class *shape = queue->shape;
-    return queue->ready.count && queue->job->payer && queue->job->depth == 0 && shape->slots &&
-           !shape->alone && !shape->calls && !gw_sched_range_full(queue->job) &&
-           may_displace(sched, queue);
+    return queue->ready.count && queue->job->payer && queue->job->depth == 0 &&
+           !gw_sched_range_full(queue->job) && may_displace(sched, queue);
 }
 
 /* Inserts a queue into the first ones in the order. */
@@ -54,13 +52,30 @@ static void insert(struct waiting *waiting, struct gw_queue *queue)
     waiting->items[at] = queue;
 }
 
+/* The first queue of a group speaks for the others, because they have the same rights. If it may
+ * preempt nothing for a reason of its own, the others are considered. */
+static void find_in(const struct gw_sched *sched, const struct gw_queue_group *group,
+                    struct waiting *waiting)
+{
+    struct gw_queue *first = group->heap.items[0];
+    if (may_preempt(sched, first)) {
+        insert(waiting, first);
+        return;
+    }
+    for (size_t i = 1;
+         i < group->heap.count && (first->ready.count == 0 || may_displace(sched, first)); i++)
+        if (may_preempt(sched, group->heap.items[i]))
+            insert(waiting, group->heap.items[i]);
+}
+
 static void find_waiting(const struct gw_sched *sched, struct waiting *waiting)
 {
     for (size_t i = 0; i < sched->shapes.count; i++) {
         const struct gw_resource_class *shape = sched->shapes.items[i];
-        for (size_t k = 0; shape && k < shape->heap.count; k++)
-            if (may_preempt(sched, shape->heap.items[k]))
-                insert(waiting, shape->heap.items[k]);
+        if (!shape || !shape->slots || shape->alone || shape->calls)
+            continue;
+        for (size_t k = 0; k < shape->groups.count; k++)
+            find_in(sched, shape->groups.items[k], waiting);
     }
 }
 

@@ -359,6 +359,13 @@ static void note_use(struct gw_accounts *accounts, const struct gw_job *job)
     accounts->uses_changed |= gw_account_limited(job);
 }
 
+/* The job has begun to run, or runs no more. */
+static void note_run(struct gw_accounts *accounts, const struct gw_job *job)
+{
+    if (gw_account_limited(job) && job->state != GW_JOB_ENDED)
+        GW_MUST(gw_array_push(&accounts->moved, job->id));
+}
+
 static void change_rate(struct gw_accounts *accounts, struct gw_payer *payer, double weight)
 {
     payer->rate += weight;
@@ -380,7 +387,8 @@ void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
         if (attempt->preempted)
             leave(attempt, holder);
     }
-    job->billed++;
+    if (job->billed++ == 0)
+        note_run(sched->accounts, job);
     note_use(sched->accounts, job);
 }
 
@@ -414,7 +422,8 @@ void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64
     attempt->billed = false;
     bring_forward(sched, job->payer);
     change_rate(sched->accounts, job->payer, -weight);
-    job->billed--;
+    if (--job->billed == 0)
+        note_run(sched->accounts, job);
     GW_EACH_ACCOUNT_HOLDER(job, holder)
     {
         holder->use.slots -= attempt->lane->shape->slots;
@@ -468,8 +477,10 @@ void gw_account_ranked(struct gw_sched *sched)
 
 void gw_account_quotas_reviewed(struct gw_sched *sched)
 {
-    if (sched->accounts)
-        sched->accounts->uses_changed = false;
+    if (!sched->accounts)
+        return;
+    sched->accounts->uses_changed = false;
+    gw_array_clear(&sched->accounts->moved);
 }
 
 /* -- The policy ------------------------------------------------------------------------------- */
@@ -587,6 +598,7 @@ static void free_accounts(struct gw_accounts *accounts)
     }
     gw_array_deinit(&accounts->preemption.victims);
     gw_array_deinit(&accounts->payers);
+    gw_array_deinit(&accounts->moved);
     gw_strmap_deinit(&accounts->names);
     gw_strmap_deinit(&accounts->users);
     gw_strmap_deinit(&accounts->payer_keys);

@@ -92,6 +92,7 @@ struct gw_accounts {
     double rate, rate_moved;        /* of all payers; begun and ended since the last ranking */
     bool stale;                     /* the order must be computed again before the next placement */
     bool uses_changed;              /* resources that count for a quota were taken or given back */
+    GW_ARRAY(uint64_t) moved;       /* jobs whose gw_account_quota_kind has changed since then */
     uint32_t rankings;              /* in this period of GW_POLICY_RANK_NS */
     uint64_t period_ns, written_ns; /* begin of the period; time of the last durable usage */
     struct gw_preemption preemption;
@@ -166,6 +167,10 @@ bool gw_account_limited(const struct gw_job *job);
 /* gw_account_quota returns whether the first task of a ready queue is within its quotas. *by is the
  * first account or queue whose quota it would exceed, or NULL; `by` may be NULL. */
 enum gw_quota gw_account_quota(const struct gw_queue *queue, const struct gw_account_holder **by);
+
+/* gw_account_quota_kind returns a number. If two jobs have the same payer, queue and number, equal
+ * tasks of them stand to their quotas in the same way. */
+uint32_t gw_account_quota_kind(const struct gw_job *job);
 
 /* gw_account_quota_need returns what the first task of a queue, a whole gang, would use. */
 struct gw_account_use gw_account_quota_need(const struct gw_queue *queue);

@@ -59,6 +59,16 @@ static enum gw_quota quota_of(const struct gw_job *job, const struct gw_account_
     return !over ? GW_QUOTA_WITHIN : holder->strict ? GW_QUOTA_EXCEEDED : GW_QUOTA_BORROWS;
 }
 
+uint32_t gw_account_quota_kind(const struct gw_job *job)
+{
+    uint32_t kind = job->depth > 0;
+    if (gw_account_limited(job)) {
+        kind |= job->billed > 0 ? 2 : 0;
+        kind |= gw_account_holder_first(job)->claimed_by == job->id ? 4 : 0;
+    }
+    return kind;
+}
+
 struct gw_account_use gw_account_quota_need(const struct gw_queue *queue)
 {
     const struct gw_resource_class *shape = queue->shape;
@@ -113,8 +123,10 @@ bool gw_account_quota_borrows(const struct gw_account_part *part, const struct g
     return false;
 }
 
-static void forget_claim(struct gw_account_holder *holder)
+static void forget_claim(struct gw_accounts *accounts, struct gw_account_holder *holder)
 {
+    if (holder->claimed_by)
+        GW_MUST(gw_array_push(&accounts->moved, holder->claimed_by));
     holder->claimed = (struct gw_account_use){0};
     holder->claimed_by = 0;
 }
@@ -122,12 +134,13 @@ static void forget_claim(struct gw_account_holder *holder)
 void gw_account_quota_claim(struct gw_accounts *accounts, const struct gw_account_part *claim)
 {
     for (uint32_t i = 0; i <= accounts->policy.account_count; i++)
-        forget_claim(&accounts->items[i].holder);
+        forget_claim(accounts, &accounts->items[i].holder);
     for (uint32_t i = 0; i < accounts->policy.queue_count; i++)
-        forget_claim(&accounts->queues[i].holder);
+        forget_claim(accounts, &accounts->queues[i].holder);
     accounts->uses_changed = true;
     if (!claim->job || !claim->job->payer)
         return;
+    GW_MUST(gw_array_push(&accounts->moved, claim->job->id));
     GW_EACH_ACCOUNT_HOLDER(claim->job, holder)
     {
         holder->claimed = claim->use;

@@ -305,8 +305,9 @@ struct gw_resource_class {
     uint32_t queues, attempts;     /* number of references to it */
     uint32_t debits, ready; /* number of debits in all worker queues of this class; number of tasks
                                in all its ready queues */
-    GW_ARRAY(struct gw_queue *) heap;   /* ordered by priority, then job */
-    uint32_t nested;                    /* queues in the heap whose jobs were submitted by tasks */
+    GW_ARRAY(struct gw_queue_group *) groups; /* a heap, ordered by their first queues */
+    struct gw_queue_group *spare;             /* an empty group, or NULL */
+    uint32_t nested; /* queues in the groups whose jobs were submitted by tasks */
     GW_ARRAY(struct gw_queue *) parked; /* queues without enough memory, at most GW_PARKED_MAX */
     bool parted;  /* blocked because some pairs of workers cannot connect to each other */
     bool blocked; /* none of its tasks fits until something is freed */
@@ -325,16 +326,29 @@ struct gw_resource_class {
     uint64_t candidates_epoch;
 };
 
+/* Ready queues of a resource class that change their places in the order together: without a
+ * policy, all; with a policy, those with the same priority, payer and stand to the quotas. */
+struct gw_queue_group {
+    const struct gw_payer *payer; /* NULL: without a policy */
+    const struct gw_submit_queue *submit_queue;
+    int32_t priority;
+    uint32_t quota_kind; /* of their jobs, see account.h */
+    uint8_t quota;       /* enum gw_quota of their first tasks */
+    uint32_t heap_at;
+    GW_ARRAY(struct gw_queue *) heap; /* ordered by priority, then job */
+};
+
 /* Ready tasks of one job with the same resource class and priority. */
 struct gw_queue {
     struct gw_resource_class *shape;
     struct gw_job *job;
     int32_t priority;
-    uint32_t heap_at; /* GW_NO_INDEX: not in the heap */
+    uint32_t heap_at;             /* GW_NO_INDEX: not in the heap of a group */
+    struct gw_queue_group *group; /* NULL: not in a group */
     struct gw_bits ready;
     struct gw_bits fed; /* those of `ready` that have dependencies */
     bool parked;        /* not in the heap: no worker has enough memory now */
-    uint8_t quota;      /* enum gw_quota of its first task */
+    uint8_t quota;      /* enum gw_quota of its first task, if it is in no group */
     uint32_t aged;      /* gangs: waiting periods of its first task, see ageing.h */
     uint64_t ages_ns;   /* end of the present period; 0: no task waits */
     uint64_t full_ns;   /* gangs with min_ranks: end of the wait for all ranks */

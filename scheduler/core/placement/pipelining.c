@@ -40,7 +40,8 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
     const struct gw_queue *first = NULL;
     for (size_t i = 0; i < sched->shapes.count; i++) {
         struct gw_resource_class *shape = sched->shapes.items[i];
-        const struct gw_queue *top = shape && shape->heap.count ? gw_sched_queue_top(shape) : NULL;
+        const struct gw_queue *top =
+            shape && shape->groups.count ? gw_sched_queue_top(shape) : NULL;
         if (top && gw_sched_queue_over_quota(top))
             continue;
         /* A waiting gang with a reservation does not count: nothing is pipelined to its reserved
@@ -61,7 +62,7 @@ static bool somebody_waits(const struct gw_sched *sched)
         const struct gw_resource_class *shape = sched->shapes.items[i];
         if (!shape || (shape->blocked && !shape->could))
             continue;
-        if (shape->heap.count > 0)
+        if (shape->groups.count > 0)
             return true;
         for (size_t k = 0; k < shape->parked.count; k++)
             if (!gw_sched_range_full(shape->parked.items[k]->job))

@@ -452,7 +452,7 @@ static struct turn next_turn(struct gw_sched *sched)
     const struct gw_queue *best_top = NULL, *blocked_top = NULL, *blocked_task = NULL;
     for (size_t i = 0; i < sched->shapes.count; i++) {
         struct gw_resource_class *shape = sched->shapes.items[i];
-        if (!shape || shape->heap.count == 0)
+        if (!shape || shape->groups.count == 0)
             continue;
         const struct gw_queue *top = gw_sched_queue_top(shape);
         if (!top)
@@ -490,7 +490,7 @@ static bool only_shape(const struct gw_sched *sched, const struct gw_resource_cl
 {
     for (size_t i = 0; i < sched->shapes.count; i++)
         if (sched->shapes.items[i] && sched->shapes.items[i] != shape &&
-            sched->shapes.items[i]->heap.count > 0)
+            sched->shapes.items[i]->groups.count > 0)
             return false;
     return true;
 }

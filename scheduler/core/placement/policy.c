@@ -106,14 +106,13 @@ static bool rank_all(struct gw_sched *sched)
 /* Returns true if the quota of a queue has changed. */
 static bool review_quotas(struct gw_sched *sched)
 {
-    bool changed = false;
-    for (size_t i = 0; i < sched->shapes.count; i++) {
-        struct gw_resource_class *shape = sched->shapes.items[i];
-        for (size_t k = 0; shape && k < shape->heap.count; k++)
-            changed |= gw_sched_queue_review_quota(shape->heap.items[k]);
-        for (size_t k = 0; shape && k < shape->parked.count; k++)
-            (void)gw_sched_queue_review_quota(shape->parked.items[k]);
+    const struct gw_accounts *accounts = sched->accounts;
+    for (size_t i = 0; i < accounts->moved.count; i++) {
+        const struct gw_job *job = gw_sched_job_find(sched, accounts->moved.items[i]);
+        for (size_t k = 0; job && k < job->queues.count; k++)
+            gw_sched_queue_resift(job->queues.items[k]);
     }
+    const bool changed = gw_sched_queues_review_quotas(sched);
     gw_account_quotas_reviewed(sched);
     return changed;
 }
@@ -153,8 +152,8 @@ int gw_sched_policy_set(struct gw_sched *sched, const struct gw_cluster_policy *
     int rc = policy ? gw_account_config_check(policy, error) : 0;
     if (rc == 0) {
         gw_accounts_set(sched, policy);
-        (void)review_quotas(sched);
-        gw_sched_queues_reorder(sched);
+        gw_sched_queues_regroup(sched);
+        gw_account_quotas_reviewed(sched);
     }
     return rc;
 }

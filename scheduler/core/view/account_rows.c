@@ -150,17 +150,25 @@ struct gw_value *gw_account_rows_queues(const struct gw_sched *sched)
 
 /* -- Explanations ----------------------------------------------------------------------------- */
 
+static uint32_t before_in(const struct gw_queue_group *group, const struct gw_queue *queue)
+{
+    uint32_t before = 0;
+    for (size_t i = 0; i < group->heap.count; i++) {
+        const struct gw_queue *other = group->heap.items[i];
+        before +=
+            other->ready.count && other->job != queue->job && gw_sched_queue_before(other, queue);
+    }
+    return before;
+}
+
 /* Counts the ready queues of other jobs that come before this one. */
 static uint32_t queues_before(const struct gw_sched *sched, const struct gw_queue *queue)
 {
     uint32_t before = 0;
     for (size_t i = 0; i < sched->shapes.count; i++) {
         const struct gw_resource_class *shape = sched->shapes.items[i];
-        for (size_t k = 0; shape && k < shape->heap.count; k++) {
-            const struct gw_queue *other = shape->heap.items[k];
-            before += other->ready.count && other->job != queue->job &&
-                      gw_sched_queue_before(other, queue);
-        }
+        for (size_t k = 0; shape && k < shape->groups.count; k++)
+            before += before_in(shape->groups.items[k], queue);
     }
     return before;
 }

@@ -93,7 +93,7 @@ void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_resource_class 
     }
     sched->shapes.items[shape->id] = NULL;
     sched->shapes_count--;
-    gw_array_deinit(&shape->heap);
+    gw_sched_queue_groups_deinit(shape);
     gw_array_deinit(&shape->parked);
     gw_array_deinit(&shape->candidates);
     gw_sched_need_unref(shape->need);
@@ -164,7 +164,7 @@ void gw_sched_queue_hold(struct gw_sched *sched, struct gw_queue *queue)
     gw_sched_ageing_end(sched, queue);
     take_from_parked(queue);
     if (queue->heap_at != GW_NO_INDEX)
-        gw_sched_queue_heap_remove(queue->shape, queue->heap_at);
+        gw_sched_queue_heap_remove(queue);
 }
 
 void gw_sched_queue_let(struct gw_sched *sched, struct gw_queue *queue)

@@ -22,14 +22,23 @@ struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
 /* gw_sched_queue_resift moves a queue in its heap after its level changed (ageing.h). */
 void gw_sched_queue_resift(struct gw_queue *queue);
 
-/* gw_sched_queue_review_quota decides again how the first task of a queue stands to its quotas, and
- * returns true if it changed. Afterwards the caller calls gw_sched_queues_reorder, which restores
- * the heaps of all classes. */
-bool gw_sched_queue_review_quota(struct gw_queue *queue);
+/* gw_sched_queues_review_quotas decides again how the first tasks of all queues stand to their
+ * quotas, and returns true if that changed. Afterwards the caller calls gw_sched_queues_reorder,
+ * which restores the order of the groups of all classes. gw_sched_queues_regroup does both, and
+ * puts all queues into their groups again, because the payers of their jobs have changed. */
+bool gw_sched_queues_review_quotas(struct gw_sched *sched);
 void gw_sched_queues_reorder(struct gw_sched *sched);
+void gw_sched_queues_regroup(struct gw_sched *sched);
+
+/* gw_sched_queue_quota returns how the first task of a queue stands to its quotas. */
+static inline enum gw_quota gw_sched_queue_quota(const struct gw_queue *queue)
+{
+    return queue->group ? queue->group->quota : queue->quota;
+}
 
 /* gw_sched_queue_nested returns the first queue with ready tasks whose job was submitted by a task,
- * or NULL. If the class has such a job, it looks at all queues of the class. */
+ * or NULL. If the class has such a job, it looks at all queues with such jobs; without a policy, at
+ * all queues of the class. */
 struct gw_queue *gw_sched_queue_nested(struct gw_resource_class *shape);
 
 /* gw_sched_queue_park removes the top queue of a heap from it, because no worker has memory for its
@@ -50,7 +59,7 @@ bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b);
  * its account or queue. */
 static inline bool gw_sched_queue_over_quota(const struct gw_queue *queue)
 {
-    return queue->quota == GW_QUOTA_EXCEEDED;
+    return gw_sched_queue_quota(queue) == GW_QUOTA_EXCEEDED;
 }
 
 /* gw_sched_job_rests returns true if no queue of the job may be in a heap. */
@@ -59,11 +68,12 @@ static inline bool gw_sched_job_rests(const struct gw_job *job)
     return job->paused || job->awaits;
 }
 
-/* gw_sched_queue_heap_push adds a queue to the heap of its resource class. */
+/* gw_sched_queue_heap_push adds a queue to a group of its resource class.
+ * gw_sched_queue_heap_remove removes it from there. gw_sched_queue_groups_deinit frees the groups
+ * of a class without queues. */
 void gw_sched_queue_heap_push(struct gw_queue *queue);
-
-/* gw_sched_queue_heap_remove removes the queue at an index from the heap of a resource class. */
-void gw_sched_queue_heap_remove(struct gw_resource_class *shape, uint32_t at);
+void gw_sched_queue_heap_remove(struct gw_queue *queue);
+void gw_sched_queue_groups_deinit(struct gw_resource_class *shape);
 
 /* gw_sched_ageing_level returns the present priority of a queue: its own priority, plus 1 after a
  * gang's first period of waiting, plus 3 after the second, then 7, 15, ... */

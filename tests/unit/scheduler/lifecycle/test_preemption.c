@@ -519,7 +519,8 @@ static void quota_of_the_preemptor_is_reserved(void **state)
     add(w, CYD, 3, (struct gw_msg_spec){0});
     assert_int_equal(gw_account_find(w->sched->accounts, "speech")->holder.leaving.slots, 3);
     add(w, ADA, 4, (struct gw_msg_spec){0});
-    assert_int_equal(gw_sched_job_find(w->sched, 4)->queues.items[0]->quota, GW_QUOTA_BORROWS);
+    assert_int_equal(gw_sched_queue_quota(gw_sched_job_find(w->sched, 4)->queues.items[0]),
+                     GW_QUOTA_BORROWS);
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {attempt, 0}});
     for (uint32_t rank = 0; rank < 3; rank++)
