@@ -332,6 +332,31 @@ static void work_that_loses_least_ends(void **state)
     free_world(w);
 }
 
+/* Job 1 would lose least, but the task needs two slots of one worker: only job 3 can free them. */
+static void work_that_is_not_in_the_way_goes_on(void **state)
+{
+    struct world *w = begin(2, 2);
+    uint64_t attempts[3];
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++) {
+        const int worker = i < 2 ? 0 : 1;
+        const char *const name = worker ? "b" : "a";
+        add(w, CYD, 1 + i,
+            (struct gw_msg_spec){
+                .ranks = 1, .priority = -1, .slots = i < 2 ? 1 : 2, .workers = name});
+        attempts[i] = run_saved(w, worker, 1);
+    }
+    pass(w, 4 * SECOND);
+    save(w, 1, attempts[2], 2);
+    pass(w, SECOND);
+    save(w, 0, attempts[0], 2);
+    add(w, ADA, 4, (struct gw_msg_spec){.slots = 2});
+    pass(w, MS);
+    expect_control(w, 1, attempts[2], GW_CONTROL_PAUSE);
+    assert_false(told(w, 0, GW_MESSAGE_control));
+    free_world(w);
+}
+
 /* Even work that comes first may not take the room that others free for somebody else. */
 static void room_is_reserved_until_the_preemptor_starts(void **state)
 {
@@ -502,6 +527,37 @@ static void quota_inside_a_strict_account_is_reclaimed(void **state)
 }
 
 /* While the victim ends, another job of ada's does not take the quota that her first job needs. */
+/* Two slots of ada's account will be free when job 1 has ended, and job 2 needs one of them. Until
+ * then job 3 does not start, although the worker has free slots. */
+static void strict_account_is_not_exceeded_while_a_victim_ends(void **state)
+{
+    static const struct gw_account_config strict = {.name = "vision",
+                                                    .shares = 1,
+                                                    .strict = true,
+                                                    .limits = {.slots = 2},
+                                                    .users = ada,
+                                                    .user_count = 1};
+    struct world *w = begin(1, 4);
+    struct gw_error error = {0};
+    (void)state;
+    assert_int_equal(
+        gw_sched_policy_set(
+            w->sched, &(struct gw_cluster_policy){.accounts = &strict, .account_count = 1}, &error),
+        0);
+    add(w, ADA, 1, (struct gw_msg_spec){.ranks = 2, .priority = -2});
+    const uint64_t attempt = run_saved(w, 0, 2);
+    add(w, ADA, 2, (struct gw_msg_spec){0});
+    pass(w, MS);
+    expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
+    add(w, ADA, 3, (struct gw_msg_spec){.ranks = 1, .priority = -1});
+    pass(w, MS);
+    assert_int_equal(gw_sched_job_find(w->sched, 3)->placed, 0);
+    pause_at_a_step(w, 0, attempt, 2);
+    assert_int_equal(gw_sched_job_find(w->sched, 2)->placed, 1);
+    assert_int_equal(gw_sched_job_find(w->sched, 3)->placed, 1);
+    free_world(w);
+}
+
 static void quota_of_the_preemptor_is_reserved(void **state)
 {
     struct world *w = begin(2, 2);
@@ -623,6 +679,7 @@ int main(void)
         cmocka_unit_test(quota_is_reclaimed_and_nothing_more),
         cmocka_unit_test(victims_make_room_for_the_whole_gang_or_none_ends),
         cmocka_unit_test(work_that_loses_least_ends),
+        cmocka_unit_test(work_that_is_not_in_the_way_goes_on),
         cmocka_unit_test(room_is_reserved_until_the_preemptor_starts),
         cmocka_unit_test(victim_goes_on_if_the_preemptor_is_cancelled),
         cmocka_unit_test(victim_goes_on_if_the_preemptor_cannot_start),
@@ -630,6 +687,7 @@ int main(void)
         cmocka_unit_test(resumed_victim_is_ended_after_its_grace),
         cmocka_unit_test(restart_of_a_preempted_gang_does_not_count),
         cmocka_unit_test(quota_inside_a_strict_account_is_reclaimed),
+        cmocka_unit_test(strict_account_is_not_exceeded_while_a_victim_ends),
         cmocka_unit_test(quota_of_the_preemptor_is_reserved),
         cmocka_unit_test(gang_whose_preemption_ends_under_the_next_scheduler_pays_nothing),
         cmocka_unit_test(users_of_one_priority_within_quotas_do_not_preempt_each_other),

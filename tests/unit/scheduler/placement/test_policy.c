@@ -363,6 +363,32 @@ static void quotas_bind_only_who_may_not_borrow(void **state)
     (void)state;
 }
 
+/* A queued task has no slot, so a quota would not count it. */
+static void work_of_an_account_with_a_quota_does_not_queue_at_workers(void **state)
+{
+    (void)state;
+    for (int limited = 0; limited < 2; limited++) {
+        struct cluster *c = new_cluster(2);
+        const struct gw_account_config account = {.name = "vision",
+                                                  .shares = 1,
+                                                  .limits = {.slots = limited ? 100 : 0},
+                                                  .users = ada,
+                                                  .user_count = 1};
+        set(c->w, &(struct gw_cluster_policy){.accounts = &account, .account_count = 1});
+        c->w->speaker = ADA;
+        send_spec(c->w, (struct gw_msg_spec){.key = 1});
+        submit(c->w, (struct chunk){1, 8, GW_SUBMIT_LAST, false, 0});
+        take(c);
+        for (int i = 0; i < 2; i++)
+            (void)end_after(c, 1);
+        if (limited)
+            assert_int_equal(running(c, ADA), 2);
+        else
+            assert_true(running(c, ADA) > 2);
+        free_cluster(c);
+    }
+}
+
 /* The running task may wait for them: if they waited for the quota, both would wait forever. */
 static void tasks_of_a_running_task_do_not_wait_for_a_quota(void **state)
 {
@@ -423,6 +449,7 @@ int main(void)
         cmocka_unit_test(usage_survives_a_new_policy),
         cmocka_unit_test(a_bad_policy_changes_nothing),
         cmocka_unit_test(quotas_bind_only_who_may_not_borrow),
+        cmocka_unit_test(work_of_an_account_with_a_quota_does_not_queue_at_workers),
         cmocka_unit_test(tasks_of_a_running_task_do_not_wait_for_a_quota),
         cmocka_unit_test(an_account_runs_so_many_jobs_at_once),
     };

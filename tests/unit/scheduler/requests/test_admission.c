@@ -15,7 +15,7 @@ static const struct gw_account_config accounts[] = {
      .shares = 1,
      .users = root,
      .user_count = 1,
-     .limits = {.slots = 2, .gpus = 1, .stored_bytes = 5},
+     .limits = {.slots = 2, .gpus = 1, .stored_bytes = 5, .time_limit_ns = 2 * HOUR_NS},
      .strict = true}};
 
 static const struct gw_queue_config queues[] = {
@@ -88,7 +88,7 @@ static void accounts_are_those_of_the_user(void **state)
     (void)state;
 }
 
-static void queues_limit_time_workers_and_accounts(void **state)
+static void queues_and_accounts_limit_time_and_workers(void **state)
 {
     struct world *w = new_cluster();
     add_worker(w, 1, 4, "b");
@@ -99,6 +99,9 @@ static void queues_limit_time_workers_and_accounts(void **state)
     assert_int_equal(spec->time_limit_ns, HOUR_NS);
     refused(w, ADMIN, GW_EINVAL, "above the limit of queue short",
             (struct gw_msg_spec){.queue = "short", .time_limit_ns = HOUR_NS + 1});
+    assert_int_equal(taken(w, ADMIN, (struct gw_msg_spec){0})->time_limit_ns, 2 * HOUR_NS);
+    refused(w, ADMIN, GW_EINVAL, "above the limit of account speech",
+            (struct gw_msg_spec){.time_limit_ns = 2 * HOUR_NS + 1});
     refused(w, ADA, GW_EPERM, "account vision may not use queue talk",
             (struct gw_msg_spec){.queue = "talk"});
     refused(w, ADA, GW_ENOENT, "no queue long", (struct gw_msg_spec){.queue = "long"});
@@ -200,7 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accounts_are_those_of_the_user),
-        cmocka_unit_test(queues_limit_time_workers_and_accounts),
+        cmocka_unit_test(queues_and_accounts_limit_time_and_workers),
         cmocka_unit_test(an_account_at_its_limit_takes_no_more_jobs),
         cmocka_unit_test(a_task_larger_than_a_quota_is_refused),
         cmocka_unit_test(results_count_for_stored_bytes),
