@@ -6,7 +6,8 @@
 
 enum { ADA = CLIENT + 1, ADMIN, ZOE };
 
-static const char *const ada[] = {"ada"}, *const root[] = {"root"}, *const speech[] = {"speech"};
+static const char *const ada[] = {"ada"}, *const root[] = {"root"}, *const speech[] = {"speech"},
+                         *const vision[] = {"vision"};
 
 static const struct gw_account_config accounts[] = {
     {.name = "vision", .shares = 1, .users = ada, .user_count = 1, .limits = {.queued_jobs = 3}},
@@ -16,7 +17,8 @@ static const struct gw_account_config accounts[] = {
      .users = root,
      .user_count = 1,
      .limits = {.slots = 2, .gpus = 1, .stored_bytes = 5, .time_limit_ns = 2 * HOUR_NS},
-     .strict = true}};
+     .strict = true},
+    {.name = "phone", .parent = "speech", .shares = 1}};
 
 static const struct gw_queue_config queues[] = {
     {.name = "short",
@@ -24,16 +26,25 @@ static const struct gw_queue_config queues[] = {
      .default_time_limit_ns = HOUR_NS / 4,
      .priority = 7},
     {.name = "talk", .accounts = speech, .account_count = 1},
-    {.name = "west", .workers = "a,b"}};
+    {.name = "west", .workers = "a,b"},
+    {.name = "sight", .accounts = vision, .account_count = 1}};
+
+static void set(struct world *w, const char *default_queue)
+{
+    struct gw_error error = {0};
+    const struct gw_cluster_policy policy = {.accounts = accounts,
+                                             .account_count = 4,
+                                             .queues = queues,
+                                             .queue_count = 4,
+                                             .default_queue = default_queue};
+    assert_int_equal(gw_sched_policy_set(w->sched, &policy, &error), 0);
+}
 
 static struct world *new_cluster(void)
 {
     struct world *w = new_world();
-    struct gw_error error = {0};
-    const struct gw_cluster_policy policy = {
-        .accounts = accounts, .account_count = 3, .queues = queues, .queue_count = 3};
     const char *const users[] = {"ada", "root", "zoe"};
-    assert_int_equal(gw_sched_policy_set(w->sched, &policy, &error), 0);
+    set(w, NULL);
     for (uint64_t peer = ADA; peer <= ZOE; peer++)
         (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
                                         .peer = {peer},
@@ -104,10 +115,15 @@ static void queues_and_accounts_limit_time_and_workers(void **state)
             (struct gw_msg_spec){.time_limit_ns = 2 * HOUR_NS + 1});
     refused(w, ADA, GW_EPERM, "account vision may not use queue talk",
             (struct gw_msg_spec){.queue = "talk"});
+    assert_string_equal(
+        taken(w, ADA, (struct gw_msg_spec){.account = "project", .queue = "sight"})->queue,
+        "sight");
     refused(w, ADA, GW_ENOENT, "no queue long", (struct gw_msg_spec){.queue = "long"});
     assert_string_equal(taken(w, ADMIN, (struct gw_msg_spec){.queue = "west"})->workers, "a,b");
     refused(w, ADMIN, GW_EINVAL, "and not on c",
             (struct gw_msg_spec){.queue = "west", .workers = "a,c"});
+    set(w, "short");
+    assert_int_equal(taken(w, ADMIN, (struct gw_msg_spec){0})->time_limit_ns, HOUR_NS / 4);
     free_world(w);
     (void)state;
 }
@@ -142,7 +158,7 @@ static void a_task_larger_than_a_quota_is_refused(void **state)
 static void results_count_for_stored_bytes(void **state)
 {
     struct world *w = new_cluster();
-    (void)taken(w, ADMIN, (struct gw_msg_spec){0});
+    (void)taken(w, ADMIN, (struct gw_msg_spec){.account = "phone"});
     uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     finish(w, 0, attempt, GW_RANK_NONE, 4);
     (void)taken(w, ADMIN, (struct gw_msg_spec){0});
@@ -183,7 +199,7 @@ static void the_tree_is_listed_with_shares_and_users(void **state)
     const char *text = "";
     (void)taken(w, ADA, (struct gw_msg_spec){.account = "project"});
     assert_int_equal(gw_sched_query(w->sched, "accounts", NULL, &rows, &error), 0);
-    assert_int_equal(gw_value_count(rows), 4); /* three accounts and a user */
+    assert_int_equal(gw_value_count(rows), 5); /* four accounts and a user */
     (void)gw_value_get_str(gw_value_find(gw_value_at(rows, 2), "user"), &text, NULL);
     assert_string_equal(text, "ada");
     (void)gw_value_get_str(gw_value_find(gw_value_at(rows, 1), "tree"), &text, NULL);
@@ -193,7 +209,7 @@ static void the_tree_is_listed_with_shares_and_users(void **state)
     assert_true(share == 0.5);
     gw_value_unref(rows);
     assert_int_equal(gw_sched_query(w->sched, "queues", NULL, &rows, &error), 0);
-    assert_int_equal(gw_value_count(rows), 3);
+    assert_int_equal(gw_value_count(rows), 4);
     gw_value_unref(rows);
     free_world(w);
     (void)state;
