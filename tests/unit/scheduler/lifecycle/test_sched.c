@@ -448,8 +448,9 @@ static void measured_memory_limits_later_tasks_of_the_spec(void **state)
     for (uint32_t i = 0; i < 4; i++)
         attempts[i] = attempt_in(must(w, WORKER, GW_MESSAGE_assign), i);
     say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_measured,
-                            .measured = {{&attempts[0], 1}, {&peak, 1}, {&rank, 1}, {&cpu_ns, 1}}});
+        (struct gw_message){
+            .type = GW_MESSAGE_measured,
+            .measured = {{&attempts[0], 1}, {&peak, 1}, {&rank, 1}, {&cpu_ns, 1}, {&cpu_ns, 1}}});
     report(w, 0, GW_MEMORY_OPEN, 0);
     finish(w, 0, attempts[0], GW_RANK_NONE, 3); /* three tasks that were placed before may run */
     must(w, WORKER, GW_MESSAGE_assign);         /* 350 of 800 */

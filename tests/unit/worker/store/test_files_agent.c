@@ -50,7 +50,7 @@ static int tear_down(void **state)
     struct gw_error error;
     assert_true(gw_dir_remove(w->folder, &error) < 0); /* its agent is gone */
     char command[96];
-    (void)snprintf(command, sizeof command, "rm -r %s", w->folder);
+    (void)snprintf(command, sizeof command, "rm -rf %s", w->folder); /* beside its reaper */
     assert_int_equal(system(command), 0);
     free(w);
     return 0;
