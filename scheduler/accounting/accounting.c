@@ -327,6 +327,17 @@ void gw_accounting_close(struct gw_accounting *accounting)
     uv_close((uv_handle_t *)&accounting->wake, accounting_on_close);
 }
 
+void gw_accounting_retain(struct gw_accounting *accounting, uint64_t retention_ns)
+{
+    if (!accounting)
+        return;
+    uv_mutex_lock(&accounting->mutex);
+    accounting->options.retention_ns = retention_ns;
+    accounting->trim_ns = 0;
+    uv_cond_signal(&accounting->changed);
+    uv_mutex_unlock(&accounting->mutex);
+}
+
 void gw_accounting_add(struct gw_accounting *accounting, const struct gw_accounting_row *row)
 {
     if (row->runs) {

@@ -44,6 +44,9 @@ struct gw_accounting *gw_accounting_open(uv_loop_t *loop,
                                          const struct gw_accounting_options *options);
 void gw_accounting_close(struct gw_accounting *accounting);
 
+/* gw_accounting_retain changes retention_ns, and removes old rows soon. NULL is allowed. */
+void gw_accounting_retain(struct gw_accounting *accounting, uint64_t retention_ns);
+
 /* gw_accounting_add stores a copy of the row. A later row of the same job replaces it. A row of a
  * job that runs is not stored: the next query counts it. */
 void gw_accounting_add(struct gw_accounting *accounting, const struct gw_accounting_row *row);

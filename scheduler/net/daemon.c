@@ -206,6 +206,12 @@ static uint64_t scatter_memory(uint64_t given_bytes)
     return given_bytes ? given_bytes : gw_machine_memory_bytes() / 2;
 }
 
+/* 0: not given. Returns 0 if rows are never removed. */
+static uint64_t retention(uint64_t given_ns)
+{
+    return given_ns == 0 ? YEAR_NS : given_ns == UINT64_MAX ? 0 : given_ns;
+}
+
 /* Does the same while the scheduler runs, when limits may change, too. */
 static int reload(struct daemon *daemon, struct gw_daemon_config *config, struct gw_error *error)
 {
@@ -218,9 +224,11 @@ static int reload(struct daemon *daemon, struct gw_daemon_config *config, struct
     watch_idle(daemon);
     gw_log_limit(config->log_max_bytes);
     gw_server_limit(daemon->server,
-                    &(struct gw_sched_limits){config->pure_bytes_max,
-                                              scatter_memory(config->scatter_memory_bytes),
-                                              (uint32_t)config->history_jobs});
+                    &(struct gw_server_limits){{config->pure_bytes_max,
+                                                scatter_memory(config->scatter_memory_bytes),
+                                                (uint32_t)config->history_jobs},
+                                               config->audit_bytes_max,
+                                               retention(config->accounting_retention_ns)});
     gw_log_info("the configuration file was read again");
     if (*config->restart)
         gw_log_warn("these options have changed, and need a restart of the scheduler: %s",
@@ -516,7 +524,6 @@ static int place_state(struct daemon *daemon, char sockets[PATH_MAX], struct gw_
 /* A cluster without a state folder ends with its client, and needs no accounting. */
 static void place_accounting(struct daemon *daemon, struct gw_server_options *server)
 {
-    const uint64_t retention_ns = daemon->given.accounting_retention_ns;
     if (!daemon->given.state ||
         (daemon->given.accounting && strcmp(daemon->given.accounting, "none") == 0))
         return;
@@ -524,9 +531,7 @@ static void place_accounting(struct daemon *daemon, struct gw_server_options *se
                    daemon->given.state);
     server->accounting =
         daemon->given.accounting ? daemon->given.accounting : daemon->accounting_path;
-    server->accounting_retention_ns = retention_ns == 0            ? YEAR_NS
-                                      : retention_ns == UINT64_MAX ? 0
-                                                                   : retention_ns;
+    server->accounting_retention_ns = retention(daemon->given.accounting_retention_ns);
 }
 
 /* A private cluster ends with its client, and needs no audit log. */

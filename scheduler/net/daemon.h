@@ -35,6 +35,7 @@ struct gw_daemon_config {
     const struct gw_cluster_policy *policy; /* NULL: none; valid until the file is read again */
     /* As the options of the same names; 0: the default */
     uint64_t idle_stop_s, log_max_bytes, history_jobs, pure_bytes_max, scatter_memory_bytes;
+    uint64_t audit_bytes_max, accounting_retention_ns;
     char restart[256]; /* the changed options that need a restart, "listen, state"; "": none */
 };
 

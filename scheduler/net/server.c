@@ -66,9 +66,11 @@ int gw_server_follow(struct gw_server *server, const struct gw_cluster_policy *p
     return rc;
 }
 
-void gw_server_limit(struct gw_server *server, const struct gw_sched_limits *limits)
+void gw_server_limit(struct gw_server *server, const struct gw_server_limits *limits)
 {
-    gw_sched_term_limit(server->core, limits);
+    gw_sched_term_limit(server->core, &limits->sched);
+    gw_server_audit_limit(server->audit, limits->audit_bytes_max);
+    gw_accounting_retain(server->accounting, limits->accounting_retention_ns);
 }
 
 static int step(struct gw_server *server, struct gw_event *event)

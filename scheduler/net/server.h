@@ -33,11 +33,17 @@ void gw_server_worker_gone(struct gw_server *server, const char *name);
 /* gw_server_has_worker returns true if the worker of this name takes part in the cluster. */
 bool gw_server_has_worker(const struct gw_server *server, const char *name);
 
+/* Limits that may change while a scheduler runs. */
+struct gw_server_limits {
+    struct gw_sched_limits sched;
+    uint64_t audit_bytes_max, accounting_retention_ns; /* as in struct gw_server_options */
+};
+
 /* gw_server_follow makes the scheduler follow a policy (gw_sched_policy_set), and gw_server_limit
- * new limits (gw_sched_term_limit). */
+ * new limits. */
 int gw_server_follow(struct gw_server *server, const struct gw_cluster_policy *policy,
                      struct gw_error *error);
-void gw_server_limit(struct gw_server *server, const struct gw_sched_limits *limits);
+void gw_server_limit(struct gw_server *server, const struct gw_server_limits *limits);
 
 /* gw_server_shutdown asks the core to end all work. on_exit is called when it has ended. */
 void gw_server_shutdown(struct gw_server *server, const char *reason);

@@ -324,6 +324,12 @@ int gw_server_audit_open(const char *path, uint64_t bytes_max, struct gw_server_
     return 0;
 }
 
+void gw_server_audit_limit(struct gw_server_audit *audit, uint64_t bytes_max)
+{
+    if (audit)
+        gw_audit_limit(audit->log, bytes_max);
+}
+
 void gw_server_audit_close(struct gw_server_audit *audit)
 {
     if (!audit)

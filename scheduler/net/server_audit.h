@@ -12,9 +12,10 @@ struct gw_connection;
 struct gw_server_audit;
 
 /* gw_server_audit_open opens the log: see gw_audit_open. gw_server_audit_close closes it; NULL is
- * accepted. */
+ * accepted. gw_server_audit_limit: see gw_audit_limit. */
 int gw_server_audit_open(const char *path, uint64_t bytes_max, struct gw_server_audit **audit,
                          struct gw_error *error);
+void gw_server_audit_limit(struct gw_server_audit *audit, uint64_t bytes_max);
 void gw_server_audit_close(struct gw_server_audit *audit);
 
 /* gw_server_audit_request notes a message that the core has accepted. */

@@ -34,7 +34,7 @@ struct merged {
 
 struct gw_audit {
     char path[PATH_MAX];
-    uint64_t bytes_max;
+    _Atomic uint64_t bytes_max; /* the loop may change it */
     int fd;
     bool failing; /* the log has said so */
     struct gw_buffer taken;
@@ -324,7 +324,7 @@ int gw_audit_open(const char *path, uint64_t bytes_max, struct gw_audit **audit,
 {
     struct gw_audit *opened = calloc(1, sizeof *opened);
     GW_MUST_PTR(opened);
-    opened->bytes_max = bytes_max ? bytes_max : GW_AUDIT_BYTES_MAX;
+    gw_audit_limit(opened, bytes_max);
     (void)snprintf(opened->path, sizeof opened->path, "%s", path);
     const int rc = opened->fd = open_file(opened, error);
     if (rc < 0) {
@@ -336,6 +336,11 @@ int gw_audit_open(const char *path, uint64_t bytes_max, struct gw_audit **audit,
     GW_MUST(uv_thread_create(&opened->thread, run, opened));
     *audit = opened;
     return 0;
+}
+
+void gw_audit_limit(struct gw_audit *audit, uint64_t bytes_max)
+{
+    audit->bytes_max = bytes_max ? bytes_max : GW_AUDIT_BYTES_MAX;
 }
 
 void gw_audit_close(struct gw_audit *audit)

@@ -34,6 +34,9 @@ struct gw_audit_act {
 int gw_audit_open(const char *path, uint64_t bytes_max, struct gw_audit **audit,
                   struct gw_error *error);
 
+/* gw_audit_limit changes bytes_max, for the next line. */
+void gw_audit_limit(struct gw_audit *audit, uint64_t bytes_max);
+
 /* gw_audit_add queues a line. It never blocks on the file. Successful submissions of consecutive
  * jobs by the same peer within 200 ms become one line with the first and the last job. Acts with
  * an error that nobody can be blamed for by name (`user` is empty) become at most 10 lines a

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import time
 
 import e2e
 
@@ -200,6 +202,40 @@ class Config(e2e.Case):
         self.up("--slots", "1")
         self.assertIn("was started without a configuration file",
                       self.gangway("config", "reload", rc=2).stderr)
+
+    def reloaded(self, *options):
+        """Starts a scheduler that logs into a file, and reloads its file with these options."""
+        self.config("scheduler = { workers = 1; slots = 1; };\n")
+        with open(os.path.join(self.dir, "log"), "ab") as log:
+            scheduler = subprocess.Popen([e2e.BINARY, "scheduler", "--config", "gangway.conf"],
+                                         env=self.env, cwd=self.dir, stderr=log)
+        self.addCleanup(scheduler.wait)
+        self.is_up = True
+        for option in options:
+            self.gangway("submit", "--", "true")
+            self.config("scheduler = { workers = 1; slots = 1; %s; };\n" % option)
+            self.assertEqual(self.gangway("config", "reload").stdout,
+                             "the scheduler has read its configuration file\n")
+        return scheduler
+
+    def test_idle_stop_can_be_reloaded(self):
+        self.assertEqual(self.reloaded('idle-stop = "1s"').wait(e2e.TIMEOUT_S), 0)
+
+    def test_limits_of_logs_and_accounting_can_be_reloaded(self):
+        self.reloaded('audit-max = "1M"', 'accounting-retention = "1h"')
+        self.wait_said("true", "jobs", "--ended")
+        self.config('scheduler = { log-max = 1; audit-max = 1; accounting-retention = "1s"; };\n')
+        self.gangway("config", "reload")
+        self.gangway("submit", "--", "echo", "more")
+        for path in (self.cluster("audit.jsonl.1"), os.path.join(self.dir, "log.1")):
+            self.assertTrue(os.path.exists(path), path)
+
+        def wait_forgotten():
+            self.gangway("config", "reload")
+            return "true" not in self.gangway("jobs", "--ended").stdout
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        while not wait_forgotten():
+            self.assertLess(time.monotonic(), deadline)
 
     def test_address_in_a_file_is_used_without_a_cluster_of_the_user(self):
         folder = os.path.join(self.env["HOME"], ".config", "gangway")

@@ -141,12 +141,13 @@ struct configuration {
 
 static int read_again(void *arg, struct gw_daemon_config *config, struct gw_error *error)
 {
-    static const char *const live[] = {"idle-stop", "log-max",        "history",
-                                       "pure-keep", "scatter-memory", NULL};
+    static const char *const live[] = {"idle-stop",      "log-max",   "history",
+                                       "pure-keep",      "audit-max", "accounting-retention",
+                                       "scatter-memory", NULL};
     struct configuration *configuration = arg;
     struct configuration fresh = {.typed = configuration->typed};
     const struct gw_scheduler_options *scheduler = &fresh.typed->scheduler;
-    int rc = gw_options_reread(live, &fresh.file, error);
+    int rc = gw_options_reread(&fresh.file, error);
     if (rc == 0)
         rc = gw_policy_file_read(fresh.file, &fresh.policy, error);
     if (rc < 0) {
@@ -160,6 +161,8 @@ static int read_again(void *arg, struct gw_daemon_config *config, struct gw_erro
         .history_jobs = scheduler->history_jobs,
         .pure_bytes_max = scheduler->pure_bytes_max,
         .scatter_memory_bytes = scheduler->scatter_memory_bytes,
+        .audit_bytes_max = scheduler->audit_bytes_max,
+        .accounting_retention_ns = gw_scheduler_options_retention_ns(scheduler),
     };
     gw_options_changed(live, fresh.file, config->restart, sizeof config->restart);
     gw_policy_file_free(configuration->policy);

@@ -484,10 +484,13 @@ static void clear(const struct gw_option *row)
 {
     const bool is_short =
         row->kind == GW_OPTION_U32 || row->kind == GW_OPTION_COUNT || row->kind == GW_OPTION_LIMIT;
-    memset(row->into, 0, is_short ? sizeof(uint32_t) : sizeof(uint64_t));
+    memset(row->into, 0,
+           row->kind == GW_OPTION_FLAG ? sizeof(bool)
+           : is_short                  ? sizeof(uint32_t)
+                                       : sizeof(uint64_t));
 }
 
-int gw_options_reread(const char *const *live, struct gw_config_file **file, struct gw_error *error)
+int gw_options_reread(struct gw_config_file **file, struct gw_error *error)
 {
     const struct gw_config_group group = {last.group, last.rows, last.typed, last.not_in_file};
     struct gw_config_file *fresh;
@@ -496,7 +499,7 @@ int gw_options_reread(const char *const *live, struct gw_config_file **file, str
     if (rc < 0)
         return rc;
     for (size_t i = 0; last.rows[i].name; i++)
-        if (!last.typed[i] && is_in(live, last.rows[i].name))
+        if (!last.typed[i])
             clear(&last.rows[i]);
     rc = gw_config_file_apply(fresh, &group, error);
     if (rc < 0)

@@ -60,12 +60,12 @@ int gw_options_refuse(const char *command, const struct gw_error *error);
 struct gw_config_file *gw_options_file(void);
 
 /* gw_options_reread reads the configuration file of the last gw_options_parse again and checks it.
- * The options get its values, which are borrowed from *file; the caller closes it. The options in
- * the list `live`, which are numbers, are 0 if neither the file nor the command line has them.
- * Errors: as gw_config_file_open. gw_options_changed lists the other options whose values in the
- * file differ from those that gw_options_parse has read, like "listen, state". */
-int gw_options_reread(const char *const *live, struct gw_config_file **file,
-                      struct gw_error *error);
+ * The options get its values, which are borrowed from *file; the caller closes it. Options
+ * that neither the file nor the command line has are 0 (and not, for example, GW_UNITS_NONE).
+ * Errors: as gw_config_file_open. gw_options_changed lists the options, except those in the list
+ * `live`, whose values in the file differ from those that gw_options_parse has read, like "listen,
+ * state". */
+int gw_options_reread(struct gw_config_file **file, struct gw_error *error);
 void gw_options_changed(const char *const *live, struct gw_config_file *file, char *names,
                         size_t bytes);
 

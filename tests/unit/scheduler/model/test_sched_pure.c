@@ -76,6 +76,29 @@ static void run_apart(const struct gw_msg_spec *specs, uint64_t count)
     free_world(w);
 }
 
+/* A result that no task needs is stored, and shared, up to the limit: its 8 bytes and 64 of its
+ * own.
+ */
+static void limit_of_stored_results_can_be_changed(void **state)
+{
+    (void)state;
+    uint64_t job = 1;
+    uint32_t zero = 0;
+    for (uint64_t bytes_max = 72; bytes_max >= 71; bytes_max--) {
+        struct world *w = new_world();
+        add_worker(w, 0, 1, "a");
+        gw_sched_term_limit(w->sched, &(struct gw_sched_limits){.pure_bytes_max = bytes_max});
+        submit_task(w, 1, (struct gw_msg_spec){.pure = 1});
+        finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 8);
+        say(w, CLIENT,
+            (struct gw_message){.type = GW_MESSAGE_release,
+                                .release = {{&job, 1}, {&zero, 1}, {&zero, 1}}});
+        submit_task(w, 2, (struct gw_msg_spec){.pure = 1});
+        assert_int_equal(sent(w, WORKER, GW_MESSAGE_assign, 0) == NULL, bytes_max == 72);
+        free_world(w);
+    }
+}
+
 static void different_functions_are_not_memoized_together(void **state)
 {
     static const struct gw_bin one = {"11111111111111111111111111111111", 32},
@@ -169,6 +192,7 @@ static void detached_and_attached_jobs_share_no_task(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limit_of_stored_results_can_be_changed),
         cmocka_unit_test(cancelling_a_pure_task_leaves_an_equal_task_running),
         cmocka_unit_test(cancelling_leaves_a_retried_equal_task_running),
         cmocka_unit_test(different_functions_are_not_memoized_together),

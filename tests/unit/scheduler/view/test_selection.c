@@ -305,13 +305,33 @@ static void page_cursor_survives_the_removal_of_its_job(void **state)
         (void)submit_as(w, CLIENT, "a", "");
     for (uint64_t job = 2; job <= 3; job++)
         say(w, CLIENT,
-            (struct gw_message){.type = GW_MESSAGE_cancel,
-                                .cancel = {.request = 5, .job = job, .index = GW_INDEX_ALL}});
+            (struct gw_message){
+                .type = GW_MESSAGE_cancel,
+                .cancel = {.request = 5, .job = (uint64_t)job, .index = GW_INDEX_ALL}});
     struct gw_value *answer;
     assert_int_equal(query_as(w, CLIENT, "jobs", arguments, &answer), 0);
     assert_int_equal(gw_value_count(gw_value_find(answer, "rows")), 1);
     assert_int_equal(number_of(gw_value_at(gw_value_find(answer, "rows"), 0), "id"), 1);
     gw_value_unref(answer);
+    free_world(w);
+}
+
+static void limit_of_the_history_can_be_changed(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    for (uint32_t limit = 3; limit >= 2; limit--) {
+        gw_sched_term_limit(w->sched, &(struct gw_sched_limits){.history_jobs = limit});
+        for (uint64_t i = 0; i < 4; i++) {
+            const int64_t job = submit_as(w, CLIENT, "a", "");
+            say(w, CLIENT,
+                (struct gw_message){
+                    .type = GW_MESSAGE_cancel,
+                    .cancel = {.request = 5, .job = (uint64_t)job, .index = GW_INDEX_ALL}});
+        }
+        assert_string_equal(jobs_as(w, CLIENT, dict_of("all", gw_bool(true)), NULL),
+                            limit == 3 ? "4 3 2" : "8 7");
+    }
     free_world(w);
 }
 
@@ -384,6 +404,7 @@ int main(void)
         cmocka_unit_test(too_long_listing_row_is_shortened_with_a_mark),
         cmocka_unit_test(job_with_many_specs_still_appears_on_its_page),
         cmocka_unit_test(page_cursor_survives_the_removal_of_its_job),
+        cmocka_unit_test(limit_of_the_history_can_be_changed),
         cmocka_unit_test(task_listing_is_split_into_pages),
         cmocka_unit_test(page_stops_at_its_work_limit),
         cmocka_unit_test(page_stops_at_its_byte_limit),
