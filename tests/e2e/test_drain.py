@@ -112,6 +112,29 @@ class Health(e2e.Case):
         with self.assertRaises(OSError):  # nobody reads from it any more
             os.open(self.silent, os.O_WRONLY | os.O_NONBLOCK)
 
+    def test_worker_reads_its_file_again_after_sighup(self):
+        def config(text):
+            return self.write("gangway.conf", f"worker = {{ {text} }};\n", mode=0o644)
+        path = config("slots = 1;")
+        script = self.script
+        worker = self.start(e2e.BINARY, "worker", "--connect", self.address, "--config", path,
+                            "--name", "ada", env={"GANGWAY_TOKEN": self.token})
+        self.states("ready")
+        self.write("bad", "smoke\n")
+        config(f'health-check = "{self.script}"; health-interval = "1s"; slots = 2;')
+        worker.kill(signal.SIGHUP)
+        self.states("drained")
+        worker.wait_output("need a restart of the worker: slots")
+        config("health-interval = 0;")
+        worker.kill(signal.SIGHUP)
+        worker.wait_output("is refused, and nothing changes: .*health-interval")
+        self.assertEqual([row["state"] for row in self.gangway_json("worker", "list")],
+                         ["drained"])
+        for text in ('health-interval = "none";', f'health-check = "{self.script}";', "slots = 1;"):
+            config(text)
+            worker.kill(signal.SIGHUP)
+            self.states("drained" if "check" in text else "ready")
+
     def as_root(self, *command):
         """Runs a command that needs root, mounts or loop devices: without them, skips the test."""
         done = subprocess.run(command, capture_output=True, text=True, check=False)

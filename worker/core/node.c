@@ -583,6 +583,12 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+void gw_node_core_limit(struct gw_node_core *core, const struct gw_node_options *options)
+{
+    gw_memory_limit(core, options);
+    gw_health_limit(core, options->health_checks);
+}
+
 uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
 {
     uint64_t deadline =

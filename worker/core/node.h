@@ -28,6 +28,10 @@ void gw_node_core_free(struct gw_node_core *core);
 int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
                       struct gw_effects *effects);
 
+/* gw_node_core_limit makes the thresholds of memory and health_checks of these options count from
+ * the next step on. The results of all health checks are forgotten. Call it between two steps. */
+void gw_node_core_limit(struct gw_node_core *core, const struct gw_node_options *options);
+
 /* gw_node_core_deadline_ns returns the latest time for the next TICK event. UINT64_MAX: none is
  * needed. */
 uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core);

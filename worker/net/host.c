@@ -245,6 +245,14 @@ static void open_disk(struct gw_host *host)
         gw_disk_new(&(struct gw_disk_options){host->loop, host->spill_dir, disk_on_event, host});
 }
 
+/* Returns which checks are run. */
+static uint32_t health_checks(const struct gw_host_options *options)
+{
+    return !options->health_interval_ms ? 0
+           : options->health_check      ? (1U << GW_HEALTH_CHECKS) - 1
+                                        : (1U << GW_HEALTH_SCRIPT) - 1;
+}
+
 static void open_health(struct gw_host *host)
 {
     const struct gw_host_options *options = &host->options;
@@ -302,9 +310,7 @@ static void new_core(struct gw_host *host)
         .uid = geteuid(),
         .far = host->options.connect != NULL,
         .orphan_ns = host->options.orphan_ms ? host->options.orphan_ms * GW_NS_PER_MS : 1,
-        .health_checks = !host->options.health_interval_ms ? 0
-                         : host->options.health_check      ? (1U << GW_HEALTH_CHECKS) - 1
-                                                           : (1U << GW_HEALTH_SCRIPT) - 1,
+        .health_checks = health_checks(&host->options),
     };
     host->core = gw_node_core_new(&options);
 }
@@ -423,6 +429,27 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     host->reconnect_ms = 200;
     gw_peers_connect_scheduler(host);
     return 0;
+}
+
+void gw_host_configure(struct gw_host *host, const struct gw_host_options *options)
+{
+    const struct gw_memory_lines *lines = &options->memory;
+    if (host->exiting)
+        return;
+    host->options.health_check = options->health_check;
+    host->options.health_interval_ms = options->health_interval_ms;
+    host->options.health_timeout_ms = options->health_timeout_ms;
+    if (host->health)
+        gw_health_checks_close(host->health);
+    host->health = NULL;
+    open_health(host);
+    gw_node_core_limit(host->core,
+                       &(struct gw_node_options){.target_permille = lines->target,
+                                                 .spill_permille = lines->spill,
+                                                 .pause_permille = lines->pause,
+                                                 .terminate_permille = lines->terminate,
+                                                 .health_checks = health_checks(options)});
+    (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_TICK});
 }
 
 /* Closes everything. The supervisor ends after its connection has closed and its last process has

@@ -41,7 +41,7 @@ enum { EXIT_USAGE = 2, SLOTS_MAX = 4096 };
 
 struct daemon {
     uv_loop_t loop;
-    uv_signal_t signals[2];
+    uv_signal_t signals[2], hangup;
     struct gw_host *host;
     struct gw_host_options options;
     char dir[PATH_MAX], host_name[256];
@@ -395,6 +395,38 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
         gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
 }
 
+/* The configuration file; see gw_worker_configure. */
+static struct {
+    gw_worker_read read;
+    void *arg;
+} configuration;
+
+void gw_worker_configure(gw_worker_read read, void *arg)
+{
+    configuration.read = read;
+    configuration.arg = arg;
+}
+
+static void daemon_on_reload(uv_signal_t *handle, int signal)
+{
+    const struct daemon *daemon = handle->data;
+    struct daemon fresh = {0};
+    struct gw_worker_config config = {0};
+    struct gw_error error = {0};
+    (void)signal;
+    if (configuration.read(configuration.arg, &config, &error) < 0 ||
+        parse(&fresh, config.argc, config.argv) < 0) {
+        gw_log_error("the configuration file is refused, and nothing changes: %s", error.text);
+        return;
+    }
+    gw_log_limit(fresh.log_max_bytes);
+    gw_host_configure(daemon->host, &fresh.options);
+    gw_log_info("the configuration file was read again");
+    if (*config.restart)
+        gw_log_warn("these options have changed, and need a restart of the worker: %s",
+                    config.restart);
+}
+
 /* A signal to a process group reaches this worker and its tasks. A rank may die of it before the
  * loop handles the signal, which it does last. The handler therefore records the signal at once,
  * and code that handles the end of a rank checks it first. The variables are atomic, since any
@@ -431,6 +463,9 @@ static void watch(struct daemon *daemon)
         uv_unref((uv_handle_t *)&daemon->signals[i]);
         note_signal(numbers[i]);
     }
+    (void)uv_signal_init(&daemon->loop, &daemon->hangup);
+    daemon->hangup.data = daemon;
+    uv_unref((uv_handle_t *)&daemon->hangup);
 }
 
 /* Raises the limit of descriptors, since each object uses one. A write to a closed socket must be
@@ -541,6 +576,8 @@ int gw_worker_main(int argc, char **argv)
         rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
         /* Must come after gw_host_open, since the supervisor must be forked without threads */
         gw_threads_start(&daemon.loop);
+        if (rc == 0 && configuration.read)
+            (void)uv_signal_start(&daemon.hangup, daemon_on_reload, SIGHUP);
     }
     if (rc < 0)
         gw_log_error("%s", error.text);
@@ -551,6 +588,8 @@ int gw_worker_main(int argc, char **argv)
     remove_own(&daemon);
     for (int i = 0; i < 2 && watched; i++)
         uv_close((uv_handle_t *)&daemon.signals[i], NULL);
+    if (watched)
+        uv_close((uv_handle_t *)&daemon.hangup, NULL);
     (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&daemon.loop);
     assert(busy == 0);

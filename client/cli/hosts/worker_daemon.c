@@ -8,6 +8,7 @@
 #include "client/cli/hosts/health_options.h"
 #include "client/cli/hosts/stale_dirs.h"
 #include "client/cli/lib/cli.h"
+#include "client/cli/lib/config_file.h"
 #include "client/deploy/address.h"
 #include "client/deploy/argv.h"
 #include "graph/base/dir.h"
@@ -191,6 +192,48 @@ static int check(struct typed *typed, struct gw_error *error)
     return rc < 0 ? rc : gw_daemon_options_read(&typed->daemon, error);
 }
 
+/* What a running worker has read of its configuration file. */
+struct configuration {
+    struct typed *typed;
+    struct gw_config_file *file;
+    struct gw_argv argv;
+};
+
+static int read_again(void *arg, struct gw_worker_config *config, struct gw_error *error)
+{
+    static const char *const live[] = {"health-check", "health-interval",  "health-timeout",
+                                       "log-max",      "memory-target",    "memory-spill",
+                                       "memory-pause", "memory-terminate", NULL};
+    struct configuration *configuration = arg;
+    struct typed *typed = configuration->typed;
+    struct gw_config_file *fresh;
+    struct gw_argv argv = {0};
+    int rc = gw_options_reread(&fresh, error);
+    if (rc < 0)
+        return rc;
+    rc = check(typed, error);
+    if (rc == 0)
+        rc = gw_health_options_add(&typed->health, &argv, error);
+    if (rc < 0) {
+        gw_config_file_close(fresh);
+        return rc;
+    }
+    gw_config_file_close(configuration->file);
+    configuration->file = fresh;
+    configuration->argv = (struct gw_argv){0};
+    gw_argv_add(&configuration->argv, "worker");
+    gw_argv_add_text(&configuration->argv, "--dir", "/");
+    gw_argv_add_text(&configuration->argv, "--memory", typed->daemon.memory_text);
+    if (typed->daemon.log_max_bytes)
+        gw_argv_add_number(&configuration->argv, "--log-max", typed->daemon.log_max_bytes);
+    (void)gw_health_options_add(&typed->health, &configuration->argv, error);
+    gw_options_changed(live, fresh, config->restart, sizeof config->restart);
+    config->argc = configuration->argv.count;
+    /* the cast is safe: getopt reorders the words and does not change them */
+    config->argv = (char **)(uintptr_t)configuration->argv.words;
+    return 0;
+}
+
 /* Reads the command line and the configuration file, and checks the values. Returns the exit code,
  * with *runs false if the worker does not start. */
 static int read_options(struct typed *typed, int argc, char **argv,
@@ -281,6 +324,13 @@ int gw_worker_daemon_run(int argc, char **argv, const struct gw_cli_command *ver
 {
     struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
     bool runs;
-    const int exit_code = read_options(&typed, argc, argv, verbs, &runs);
-    return runs ? start(&typed) : exit_code;
+    int exit_code = read_options(&typed, argc, argv, verbs, &runs);
+    if (!runs)
+        return exit_code;
+    struct configuration configuration = {.typed = &typed};
+    if (gw_options_file())
+        gw_worker_configure(read_again, &configuration);
+    exit_code = start(&typed);
+    gw_config_file_close(configuration.file);
+    return exit_code;
 }

@@ -37,11 +37,19 @@ void gw_health_on_registered(struct gw_node_core *core)
     core->health.told = false;
 }
 
+void gw_health_limit(struct gw_node_core *core, uint32_t checks)
+{
+    const bool ended = !checks && (core->options.health_checks || core->health.ended);
+    gw_health_deinit(core);
+    core->health = (struct gw_health){.ended = ended};
+    core->options.health_checks = checks;
+}
+
 void gw_health_settle(struct gw_node_core *core)
 {
     struct gw_health *health = &core->health;
     const char *why = NULL;
-    if (health->told || !core->options.health_checks || !core->registered)
+    if (health->told || (!core->options.health_checks && !health->ended) || !core->registered)
         return;
     for (uint32_t i = 0; i < GW_HEALTH_CHECKS && !why; i++)
         why = health->why[i];

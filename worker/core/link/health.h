@@ -17,6 +17,9 @@ void gw_health_deinit(struct gw_node_core *core);
  * event.text says why it fails, or is "". */
 void gw_health_on_checked(struct gw_node_core *core, const struct gw_event *event);
 
+/* gw_health_limit: see gw_node_core_limit. */
+void gw_health_limit(struct gw_node_core *core, uint32_t checks);
+
 void gw_health_on_registered(struct gw_node_core *core); /* the scheduler knows nothing of it */
 void gw_health_settle(struct gw_node_core *core);        /* called at the end of a step */
 

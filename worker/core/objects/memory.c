@@ -77,15 +77,21 @@ static uint64_t line(uint64_t limit, uint32_t permille)
     return limit && permille ? limit / 1000 * permille : UINT64_MAX;
 }
 
+void gw_memory_limit(struct gw_node_core *core, const struct gw_node_options *thresholds)
+{
+    const uint64_t bytes = core->options.memory_bytes;
+    struct gw_memory *memory = &core->memory;
+    memory->target_bytes = line(bytes, thresholds->target_permille);
+    memory->spill_bytes = line(bytes, thresholds->spill_permille);
+    memory->pause_bytes = line(bytes, thresholds->pause_permille);
+    memory->terminate_bytes = line(bytes, thresholds->terminate_permille);
+}
+
 void gw_memory_init(struct gw_node_core *core)
 {
-    const struct gw_node_options *options = &core->options;
-    struct gw_memory *memory = &core->memory;
-    memory->target_bytes = line(options->memory_bytes, options->target_permille);
-    memory->spill_bytes = line(options->memory_bytes, options->spill_permille);
-    memory->pause_bytes = line(options->memory_bytes, options->pause_permille);
-    memory->terminate_bytes = line(options->memory_bytes, options->terminate_permille);
-    memory->descriptors_max = options->descriptors_max ? options->descriptors_max : UINT32_MAX;
+    const uint32_t descriptors_max = core->options.descriptors_max;
+    gw_memory_limit(core, &core->options);
+    core->memory.descriptors_max = descriptors_max ? descriptors_max : UINT32_MAX;
 }
 
 void gw_memory_deinit(struct gw_node_core *core)

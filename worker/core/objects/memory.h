@@ -5,6 +5,7 @@
 #include "worker/core/model/state.h"
 
 void gw_memory_init(struct gw_node_core *core);
+void gw_memory_limit(struct gw_node_core *core, const struct gw_node_options *thresholds);
 void gw_memory_deinit(struct gw_node_core *core);
 /* gw_memory_add counts an object and gw_memory_remove stops counting it. In between, the caller
  * must not change the object's state, bytes or token. gw_memory_rank puts the object into the list

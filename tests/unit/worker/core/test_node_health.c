@@ -50,6 +50,26 @@ static void each_failure_is_told_because_an_admin_may_have_undrained_meanwhile(v
     free_world(w);
 }
 
+/* The program of the admin may be another one now, and the disk another one. */
+static void changed_checks_are_told_when_all_have_run_again(void **state)
+{
+    struct world *w = new_world_limited(1, &checked);
+    (void)state;
+    check(w, GW_HEALTH_DISK, "");
+    check(w, GW_HEALTH_SCRIPT, "no fan");
+    gw_node_core_limit(w->core, &checked);
+    check(w, GW_HEALTH_DISK, "");
+    assert_told(w, NULL);
+    check(w, GW_HEALTH_SCRIPT, "");
+    assert_told(w, "");
+    check(w, GW_HEALTH_SCRIPT, "no fan");
+    gw_node_core_limit(w->core, &(struct gw_node_options){.health_checks = 0});
+    forget_sent(w);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_TICK});
+    assert_told(w, ""); /* no check fails, since none is run */
+    free_world(w);
+}
+
 static void worker_is_well_only_if_all_checks_pass(void **state)
 {
     struct world *w = new_world_limited(1, &checked);
@@ -98,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failure_is_told_at_once_and_recovery_after_two_passes),
         cmocka_unit_test(each_failure_is_told_because_an_admin_may_have_undrained_meanwhile),
+        cmocka_unit_test(changed_checks_are_told_when_all_have_run_again),
         cmocka_unit_test(worker_is_well_only_if_all_checks_pass),
         cmocka_unit_test(nothing_is_told_before_all_checks_have_run),
         cmocka_unit_test(next_scheduler_is_told_after_the_registration),
