@@ -344,6 +344,20 @@ class Commands(e2e.Case):
         starts = [job for job in self.gangway_json("jobs", "--all") if job["name"] == "cut"]
         self.assertEqual(len(starts), 30)
 
+    def test_notify_runs_after_the_sweep_here_or_in_the_cluster(self):
+        self.up("--slots", "2")
+        lines = e2e.Lines(self.fifo("lines"))
+        self.addCleanup(lines.close)
+        tell = ["--notify", f'echo "$GANGWAY_SWEEP $GANGWAY_OUTCOME" > {lines.path}', "--param",
+                "x=1,2", "--minimize", "loss"]
+        for where in ([], ["-d"]):
+            self.gangway("sweep", *where, "--name", f"good{len(where)}", *tell, "--", e2e.BINARY,
+                         "report", "step=1", "loss={x}")
+            self.assertEqual(lines.next(), f"good{len(where)} done")
+        self.gangway("sweep", "--name", "bad", *tell, "--", "false", rc=1)
+        self.assertEqual(lines.next(), "bad failed")
+        self.assertEqual(lines.text, "")
+
     def test_detached_sweep_runs_in_the_cluster(self):
         self.up("--slots", "2")
         self.assertEqual(self.sweep("--name", "d", "-d", "--trials", "4").stdout, "d\n")

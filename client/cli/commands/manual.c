@@ -82,6 +82,7 @@ static const struct entry set_variables[] = {
     {"GANGWAY_WORLD_SIZE", "The same as WORLD_SIZE: the number of ranks."},
     {"GANGWAY_LOCAL_RANK", "The same as LOCAL_RANK: the number among the ranks on its host."},
     {"GANGWAY_LOCAL_WORLD_SIZE", "The same as LOCAL_WORLD_SIZE: the number of ranks on its host."},
+    {"GANGWAY_SWEEP", "In the command of `sweep --notify`: the name of the sweep."},
     {"GANGWAY_OUTCOME", "In the command of --notify: done, failed or cancelled; unknown if the "
                         "command could not ask the scheduler. GANGWAY_JOB is then the job that "
                         "has ended."},

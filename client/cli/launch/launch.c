@@ -468,8 +468,10 @@ static int attend(struct launch *launch)
     if (told)
         gw_patience_deinit(&patience);
     exit_code = checkpoint_exit_code(launch, exit_code);
-    if (typed->notify)
-        gw_notify_run(launch->client, launch->job, typed->notify);
+    if (typed->notify) {
+        gw_notify_set(launch->client, launch->job, NULL);
+        gw_notify_run(typed->notify);
+    }
     return exit_code;
 }
 

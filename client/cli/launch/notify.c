@@ -70,7 +70,7 @@ void gw_notify_set(struct gw_client *client, uint64_t job, const struct gw_error
     gw_value_unref(arguments);
 }
 
-void gw_notify_run(struct gw_client *client, uint64_t job, const char *command)
+void gw_notify_run(const char *command)
 {
     char shell[] = "sh", option[] = "-c", *words = strdup(command);
     char *argv[] = {shell, option, words, NULL};
@@ -78,7 +78,6 @@ void gw_notify_run(struct gw_client *client, uint64_t job, const char *command)
     sigset_t none;
     pid_t pid;
     int status = 0;
-    gw_notify_set(client, job, NULL);
     sigemptyset(&none); /* this process blocks the signals that a thread takes */
     int rc = words ? posix_spawnattr_init(&attributes) : ENOMEM;
     if (rc == 0) {

@@ -17,8 +17,8 @@ int gw_notify_submit(struct gw_client *client, const struct gw_launch_options *o
  */
 void gw_notify_set(struct gw_client *client, uint64_t job, const struct gw_error *why);
 
-/* gw_notify_run runs a shell command on this machine, with these variables, and waits for it. If it
- * fails, a message says so. */
-void gw_notify_run(struct gw_client *client, uint64_t job, const char *command);
+/* gw_notify_run runs a shell command on this machine and waits for it. If it fails, a message says
+ * so. */
+void gw_notify_run(const char *command);
 
 #endif

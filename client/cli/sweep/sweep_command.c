@@ -1,6 +1,7 @@
 /* Runs `gangway sweep`: here, in the cluster, or only as a list of what would run. */
 #include "client/cli/sweep/sweep_command.h"
 
+#include "client/cli/launch/notify.h"
 #include "client/cli/lib/atomic_file.h"
 #include "client/cli/lib/cli.h"
 #include "client/cli/lib/table.h"
@@ -185,7 +186,7 @@ static int check_new(const struct gw_sweep_command *run, struct gw_client *clien
                                  name, name);
 }
 
-int gw_sweep_command_run(struct gw_sweep_command *run)
+static int run_here(struct gw_sweep_command *run)
 {
     struct gw_client *client = NULL;
     struct gw_error error = {0};
@@ -231,7 +232,39 @@ int gw_sweep_command_run(struct gw_sweep_command *run)
     return exit_code;
 }
 
+int gw_sweep_command_run(struct gw_sweep_command *run)
+{
+    const struct gw_sweep_definition *d = &run->definition;
+    const int exit_code = run_here(run);
+    if (!d->notify || (d->continues && getenv("GANGWAY_JOB"))) /* the latter: see run_detached */
+        return exit_code;
+    (void)setenv("GANGWAY_SWEEP", d->name, 1);
+    (void)setenv("GANGWAY_OUTCOME",
+                 exit_code == GW_EXIT_OK            ? "done"
+                 : exit_code == GW_EXIT_INTERRUPTED ? "cancelled"
+                                                    : "failed",
+                 1);
+    gw_notify_run(d->notify);
+    return exit_code;
+}
+
 /* -- In the cluster --- */
+
+/* Submits the command of --notify as a job that runs when the controller has ended. */
+static int submit_notify(const struct gw_sweep_command *run, struct gw_client *client, uint64_t job,
+                         struct gw_error *error)
+{
+    const struct gw_sweep_definition *d = &run->definition;
+    char sweep[GW_SWEEP_NAME_MAX + 16];
+    const char *env[] = {sweep};
+    const struct gw_launch_options options = {.notify = d->notify,
+                                              .cwd = d->cwd,
+                                              .account = d->account,
+                                              .queue = d->queue,
+                                              .env = {env, 1}};
+    (void)snprintf(sweep, sizeof sweep, "GANGWAY_SWEEP=%s", d->name);
+    return d->notify ? gw_notify_submit(client, &options, job, error) : 0;
+}
 
 /* Submits the controller: this program, as a task that continues the sweep wherever it starts. */
 static int submit_controller(struct gw_sweep_command *run, struct gw_client *client, uint64_t *job,
@@ -292,6 +325,8 @@ static int run_detached(struct gw_sweep_command *run)
         rc = check_new(run, client, &error);
     if (rc == 0)
         rc = submit_controller(run, client, &job, &error);
+    if (rc == 0)
+        rc = submit_notify(run, client, job, &error);
     gw_client_close(client);
     if (rc < 0)
         return gw_cli_error(&error);

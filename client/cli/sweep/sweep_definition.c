@@ -88,6 +88,10 @@ static void make_table(struct gw_sweep_definition *d, struct gw_option rows[ROWS
          "experiment of MLflow (default: Default)"},
         {"account", 0, GW_OPTION_TEXT, &d->account, "NAME", "account that pays for the trials"},
         {"queue", 0, GW_OPTION_TEXT, &d->queue, "NAME", "queue of the trials"},
+        {"notify", 0, GW_OPTION_TEXT, &d->notify, "COMMAND",
+         "shell command that runs when the sweep has ended,\n"
+         "with GANGWAY_SWEEP and GANGWAY_OUTCOME (done,\n"
+         "failed or cancelled); with --detach on a worker"},
         {"continue", 0, GW_OPTION_FLAG, &d->continues, NULL,
          "continue the sweep of this name, if there is one"},
         {"dry-run", 0, GW_OPTION_FLAG, &d->dry_run, NULL,

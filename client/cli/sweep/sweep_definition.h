@@ -13,7 +13,7 @@ struct gw_sweep_definition {
     /* The options, as they were typed; texts are in `words`. */
     const char *name, *minimize, *maximize, *method, *space, *target;
     const char *asha, *median, *population, *trial_dirs, *seed, *max_steps;
-    const char *out, *mlflow, *experiment, *account, *queue;
+    const char *out, *mlflow, *experiment, *account, *queue, *notify;
     struct gw_option_texts params, derived, required, first;
     uint32_t trials, failures, patience, parallel, startup;
     uint64_t time_budget_ns;
