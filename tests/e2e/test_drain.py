@@ -7,6 +7,23 @@ import subprocess
 import e2e
 
 
+# A clock that is an hour ahead while the file AHEAD exists.
+CLOCK = """
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    int rc = (int)syscall(SYS_clock_gettime, id, now);
+    const char *path = id == CLOCK_REALTIME ? getenv("AHEAD") : NULL;
+    if (rc == 0 && path && access(path, F_OK) == 0)
+        now->tv_sec += 3600;
+    return rc;
+}
+"""
+
+
 class Drain(e2e.Case):
     def states(self):
         return {row["name"]: row["state"] for row in self.gangway_json("worker", "list")}
@@ -134,6 +151,23 @@ class Health(e2e.Case):
             config(text)
             worker.kill(signal.SIGHUP)
             self.states("drained" if "check" in text else "ready")
+
+    def test_wrong_clock_drains(self):
+        source = self.write("clock.c", CLOCK)
+        library = os.path.join(self.dir, "clock.so")
+        self.run_program("cc", "-shared", "-fPIC", "-o", library, source)
+        asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        self.start(e2e.BINARY, "worker", "--connect", self.address, "--name", "ada",
+                   "--health-interval", "1s", env={
+                       "GANGWAY_TOKEN": self.token, "LD_PRELOAD": library, "ASAN_OPTIONS": asan,
+                       "AHEAD": os.path.join(self.dir, "ahead")})
+        self.states("ready")
+        self.write("ahead", "")
+        self.states("drained")
+        self.assertRegex(self.gangway_json("worker", "list")[0]["drained"],
+                         r"its clock is (3599\.\d|36\d\d\.\d) s ahead of the scheduler's")
+        os.unlink(os.path.join(self.dir, "ahead"))
+        self.states("ready")
 
     def as_root(self, *command):
         """Runs a command that needs root, mounts or loop devices: without them, skips the test."""

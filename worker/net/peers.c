@@ -321,6 +321,8 @@ static void on_refused(struct gw_host *host, const struct gw_msg_refuse *message
 static bool from_scheduler(struct gw_host *host, const struct gw_message *message, const int *fds,
                            uint8_t fd_count)
 {
+    if (message->type == GW_MESSAGE_heartbeat && host->health)
+        gw_health_checks_heard(host->health, message->heartbeat.wall_ns, gw_clock_wall_ns());
     struct gw_error error;
     int rc = 0;
     switch (message->type) {

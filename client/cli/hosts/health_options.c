@@ -20,8 +20,8 @@ struct gw_option *gw_health_options_table(struct gw_health_options *options)
          "the program's last line as the reason. Only root\n"
          "and the worker's user may be able to change it"},
         {"health-interval", 0, GW_OPTION_DELAY, &options->interval_ns, "TIME",
-         "run this program, and the checks of the disk and\n"
-         "the memory, at this interval (default: 1m; none:\n"
+         "run this program, and the checks of the disk, the\n"
+         "memory and the clock, at this interval (default: 1m; none:\n"
          "never)"},
         {"health-timeout", 0, GW_OPTION_DELAY, &options->timeout_ns, "TIME",
          "kill the program, and count it as failed, after\n"

@@ -139,6 +139,7 @@ void gw_sched_workers_on_tick(struct gw_sched *sched)
             &gw_sched_send(sched, worker->remote, GW_MESSAGE_heartbeat)->heartbeat;
         heartbeat->number = worker->beats_sent;
         heartbeat->echo = worker->beat_seen;
+        heartbeat->wall_ns = sched->wall_ns;
         gw_sched_worker_history_tell(sched, heartbeat);
     }
 }

@@ -15,7 +15,13 @@ enum {
  * again, so that other workers can copy its checkpoints. */
 #define GW_LEAVE_NS UINT64_C(60000000000)
 
-enum gw_health_check { GW_HEALTH_DISK, GW_HEALTH_MEMORY, GW_HEALTH_SCRIPT, GW_HEALTH_CHECKS };
+enum gw_health_check {
+    GW_HEALTH_DISK,
+    GW_HEALTH_MEMORY,
+    GW_HEALTH_CLOCK,
+    GW_HEALTH_SCRIPT, /* of the admin; the last one */
+    GW_HEALTH_CHECKS
+};
 
 struct gw_node_options {
     uint32_t slots;

@@ -11,12 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first run of the check of the clock does not wait for the interval. */
+enum { FIRST_HEARTBEATS = 3 };
+
 struct gw_health_checks {
     struct gw_health_checks_options options;
     uv_timer_t timer;
     struct gw_health_script *disk, *script; /* script: NULL: none */
     bool fails[GW_HEALTH_CHECKS];           /* as last logged */
-    bool closed;
+    /* How far this clock is ahead of the scheduler's, at least: a heartbeat that was late makes it
+     * more. The least one since the last run. */
+    int64_t offset_ns;
+    uint32_t heard; /* heartbeats since then */
+    bool clock_known, closed;
 };
 
 /* -- Results ----------------------------------------------------------------------------------- */
@@ -29,7 +36,7 @@ static void report(struct gw_health_checks *checks, uint32_t check, const char *
         gw_log_warn("a health check fails: %s", why);
     else if (!*why && checks->fails[check])
         gw_log_info("a health check that failed passes: %s",
-                    (const char *[]){"disk", "memory", "--health-check"}[check]);
+                    (const char *[]){"disk", "memory", "clock", "--health-check"}[check]);
     checks->fails[check] = *why != '\0';
     checks->options.on_checked(
         &(struct gw_event){.type = GW_EVENT_HEALTH, .number = check, .text = why},
@@ -66,10 +73,32 @@ static void check_memory(struct gw_health_checks *checks)
     report(checks, GW_HEALTH_MEMORY, why);
 }
 
+static void check_clock(struct gw_health_checks *checks)
+{
+    char why[GW_ERROR_TEXT_MAX];
+    if (!checks->heard)
+        return;
+    gw_health_clock(checks->offset_ns, why);
+    checks->heard = 0;
+    checks->clock_known = true;
+    report(checks, GW_HEALTH_CLOCK, why);
+}
+
+void gw_health_checks_heard(struct gw_health_checks *checks, uint64_t wall_ns, uint64_t now_ns)
+{
+    const int64_t offset_ns = (int64_t)(now_ns - wall_ns);
+    if (checks->heard++ == 0 || offset_ns < checks->offset_ns)
+        checks->offset_ns = offset_ns;
+    if (!checks->clock_known && checks->heard == FIRST_HEARTBEATS)
+        check_clock(checks);
+}
+
 static void health_on_timer(uv_timer_t *timer)
 {
     struct gw_health_checks *checks = timer->data;
     check_memory(checks);
+    if (checks->clock_known)
+        check_clock(checks);
     gw_health_script_run(checks->disk);
     if (checks->script)
         gw_health_script_run(checks->script);

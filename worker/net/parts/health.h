@@ -1,5 +1,5 @@
-/* Checks the health of this machine periodically: its disk, its memory, and with a program of the
- * admin. */
+/* Checks the health of this machine periodically: its disk, its memory, its clock, and with a
+ * program of the admin. */
 #ifndef GW_NET_HEALTH_H
 #define GW_NET_HEALTH_H
 
@@ -23,6 +23,10 @@ struct gw_health_checks_options {
 
 /* gw_health_checks_new starts the checks. The first run begins in the next turn. */
 struct gw_health_checks *gw_health_checks_new(const struct gw_health_checks_options *options);
+
+/* gw_health_checks_heard handles a heartbeat of the scheduler: wall_ns is its clock, now_ns that of
+ * this machine. */
+void gw_health_checks_heard(struct gw_health_checks *checks, uint64_t wall_ns, uint64_t now_ns);
 
 /* gw_health_checks_close frees the structure in a later turn. on_checked is not called any more. */
 void gw_health_checks_close(struct gw_health_checks *checks);

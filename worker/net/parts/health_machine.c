@@ -1,4 +1,4 @@
-/* The checks of the disk and of the memory. */
+/* The checks of the disk, the memory and the clock. */
 #include "worker/net/parts/health_machine.h"
 
 #include <errno.h>
@@ -83,4 +83,16 @@ void gw_health_memory(const char *meminfo, const char *pressure, char why[static
                        "for %.0f%% of the last minute, no process could go on because of memory "
                        "(/proc/pressure/memory)",
                        stalled);
+}
+
+void gw_health_clock(int64_t offset_ns, char why[static GW_ERROR_TEXT_MAX])
+{
+    const double offset_s = (double)offset_ns / 1e9;
+    *why = '\0';
+    if (offset_ns > GW_HEALTH_CLOCK_NS || offset_ns < -GW_HEALTH_CLOCK_NS)
+        (void)snprintf(why, GW_ERROR_TEXT_MAX,
+                       "its clock is %.1f s %s the scheduler's, and at most %d s are allowed: set "
+                       "both, for example by NTP",
+                       offset_s < 0 ? -offset_s : offset_s, offset_s < 0 ? "behind" : "ahead of",
+                       (int)(GW_HEALTH_CLOCK_NS / 1000000000));
 }

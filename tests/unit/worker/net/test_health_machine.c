@@ -37,6 +37,18 @@ static void memory_fails_if_the_kernel_holds_half_or_everybody_waits(void **stat
     assert_says(why, "");
 }
 
+static void clock_fails_if_it_is_too_far_from_the_schedulers(void **state)
+{
+    char why[GW_ERROR_TEXT_MAX];
+    (void)state;
+    for (int64_t sign = -1; sign <= 1; sign += 2) {
+        gw_health_clock(sign * GW_HEALTH_CLOCK_NS, why);
+        assert_says(why, "");
+        gw_health_clock(sign * (GW_HEALTH_CLOCK_NS + 1), why);
+        assert_says(why, sign < 0 ? "is 10.0 s behind the sch" : "is 10.0 s ahead of the sch");
+    }
+}
+
 static void disk_fails_if_a_file_cannot_be_written(void **state)
 {
     char why[GW_ERROR_TEXT_MAX];
@@ -102,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_fails_if_the_kernel_holds_half_or_everybody_waits),
+        cmocka_unit_test(clock_fails_if_it_is_too_far_from_the_schedulers),
         cmocka_unit_test(disk_fails_if_a_file_cannot_be_written),
         cmocka_unit_test(program_that_others_can_change_is_refused),
     };
