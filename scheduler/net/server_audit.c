@@ -98,13 +98,11 @@ static bool describe_request(const struct gw_message *message, struct audited_re
     *request = (struct audited_request){.index = GW_INDEX_ALL};
 #define REQUEST(name, text) request->what = (text), request->request = message->name.request
     switch (message->type) {
-    case GW_MESSAGE_submit:
-        if (!(message->submit.flags & GW_SUBMIT_LAST))
+    case GW_MESSAGE_spec: /* the first message of a job, which may be refused for its account */
+        if (message->spec.number > 0)
             return false;
-        REQUEST(submit, "submit");
-        break;
-    case GW_MESSAGE_range:
-        REQUEST(range, "submit");
+        request->what = "submit";
+        request->request = message->spec.key;
         break;
     case GW_MESSAGE_cancel:
         REQUEST(cancel, "cancel");
@@ -121,6 +119,8 @@ static bool describe_request(const struct gw_message *message, struct audited_re
         request->job = message->gang_ask.job;
         break;
     case GW_MESSAGE_tunnel_open:
+        if (message->tunnel_open.argv.size == 1) /* no words: asks if there is a checkpoint */
+            return false;
         REQUEST(tunnel_open, message->tunnel_open.kind == GW_TUNNEL_PROCESS ? "exec"
                              : message->tunnel_open.kind == GW_TUNNEL_PORT  ? "forward"
                                                                             : NULL);

@@ -68,6 +68,19 @@ class Audit(e2e.Case):
         self.assertNotIn("secret-argument", text)
         self.assertNotIn(token, text)
 
+    def test_refused_job_has_a_line_with_the_reason_and_a_look_for_a_checkpoint_has_none(self):
+        self.up("--slots", "1")
+        self.gangway("submit", "--", "true")
+        self.gangway("submit", "--queue", "none", "--", "true", rc=None)
+        line = self.wait_for(what="submit", outcome="GW_EINVAL")
+        self.assertIn("no accounts and queues", line["text"])
+        self.gangway("down")
+        self.is_up = False
+        with open(self.cluster("audit.jsonl"), encoding="utf-8") as f:
+            acts = [json.loads(line)["what"] for line in f]
+        self.assertEqual([act for act in acts if act not in ("join", "leave")],
+                         ["submit", "submit", "down"])
+
     def test_act_inside_a_task_is_that_of_the_user_of_its_job(self):
         token = self.gangway_json("token", "create", "--user", "alice")["token"]
         self.start_cluster()
