@@ -248,6 +248,19 @@ class Install(e2e.Case):
                                          env=env).stdout.split())
         self.assertEqual(said, [["dispatch"]] * len(said))
 
+    def verify_override(self, prefix, service):
+        """systemd accepts the change of a service that a page shows."""
+        page = os.path.join(prefix, "share", "doc", "gangway", "docs", "howto", "separate-users.md")
+        with open(page, encoding="utf-8") as file:
+            override = re.search(r"(?s)```ini override.conf\n(.*?)```", file.read()).group(1)
+        os.mkdir(service + ".d")
+        with open(os.path.join(service + ".d", "override.conf"), "w", encoding="utf-8") as file:
+            file.write(override.replace("/usr/local", prefix))
+        said = self.run_program("systemd-analyze", "verify", "--man=no", service)
+        wrong = [line for line in (said.stdout + said.stderr).splitlines()
+                 if "gangway-" in line and "DelegateSubgroup" not in line]  # systemd 254 or later
+        self.assertEqual(wrong, [])
+
     def test_services_of_systemd_start_a_cluster(self):
         """systemd accepts them, and their commands, run by hand, make a cluster. Tasks may use
         GPUs."""
@@ -259,6 +272,10 @@ class Install(e2e.Case):
             said = self.run_program("systemd-analyze", "verify", "--man=no",
                                     *[path % name for name in names])
             self.assertNotIn("gangway-", said.stdout + said.stderr)
+            self.verify_override(prefix, path % "launcher")
+        for name in names:  # a full disk may be repaired after an hour: systemd does not give up
+            with open(path % name, encoding="utf-8") as file:
+                self.assertRegex(file.read(), r"(?s)StartLimitIntervalSec=0.*Restart=always")
         for name in "worker", "launcher":  # each of these closes the GPUs to all tasks
             with open(path % name, encoding="utf-8") as file:
                 self.assertNotRegex(file.read(), r"(?m)^(DeviceAllow|DevicePolicy|ProtectClock|"
