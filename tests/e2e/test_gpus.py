@@ -113,6 +113,7 @@ class Gpus(e2e.Case):
         self.assertGreaterEqual(gpu["idle_ns"], 500e6)
         self.assertIn(getpass.getuser(), self.gangway(*idle).stdout)
         self.assertEqual(self.gangway_json("gpu", "list", "--idle", "1h"), [])
+        self.assertEqual(self.gangway("gpu", "list", "--idle", "1h").stderr, "no GPUs to list\n")
         self.end("one")
 
     def bound(self, *words):

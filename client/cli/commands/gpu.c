@@ -58,7 +58,7 @@ static int run_list(int argc, char **argv)
         .lists = is_listed,
         .query = "gpus",
         .columns = columns,
-        .none = "no such GPU",
+        .none = "no GPUs to list",
     };
     return gw_listing_run(&listing, argc, argv);
 }
