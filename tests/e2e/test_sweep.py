@@ -280,6 +280,24 @@ class Commands(e2e.Case):
         self.assertEqual(jobs, {ranks: {"batch": 64 / ranks, "size": ranks}
                                 for ranks in (1, 2, 4)})
 
+    def test_trial_that_no_worker_can_run_fails_alone(self):
+        """Also if it is the first one, and if the sweep is made again."""
+        self.up("--slots", "2")
+        words = ("sweep", "--name", "u", "--param", "n=9,1,2,3", "--minimize", "loss", "--continue",
+                 "-n", "{n}", "--", e2e.BINARY, "report", "step=1", "loss={n}")
+        for _ in range(2):
+            self.assertIn("u: 4 trials, 2 failed, best loss 1",
+                          self.gangway(*words, timeout_s=60).stdout)
+            trials = self.show("u")["trials"]
+            self.assertEqual([(trial["state"], trial["starts"]) for trial in trials],
+                             [("failed", 1), ("done", 1), ("done", 1), ("failed", 1)])
+            for trial in (trials[0], trials[3]):
+                self.assertIn("does not fit this cluster", trial["text"])
+                self.assertIn("does not fit", self.gangway("logs", str(trial["job"])).stderr)
+        self.gangway("sweep", "--name", "w", "--param", "n=9,8,7", "--minimize", "loss",
+                     "--max-failures", "2", *words[-7:], rc=1, timeout_s=60)
+        self.assertEqual([trial["state"] for trial in self.show("w")["trials"]][:2], ["failed"] * 2)
+
     def test_stopped_sweep_runs_its_cancelled_trials_again_when_it_is_resumed(self):
         self.up("--slots", "2")
         hold = self.fifo("hold")

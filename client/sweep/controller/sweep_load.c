@@ -226,6 +226,8 @@ static int repeat_start(struct gw_sweep *sweep, const struct start *start, struc
     if (!same)
         return differs(sweep, start->job, error);
     rc = gw_sweep_state_started(&sweep->state, trial, start->job, start->wall_ns);
+    if (rc == 0 && start->record.unfit)
+        rc = gw_sweep_state_unfit(trial, start->record.unfit);
     return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
 }
 

@@ -1,6 +1,9 @@
 /* Starts trials. The search names as many as there is room for, and these are submitted as one
  * batch, because the scheduler writes each detached job to disk before it answers.
  *
+ * A trial that no worker can ever run, for example a gang that is too large, fails. Because the
+ * record of each trial is its job, a job takes its place that only says why, and fails.
+ *
  * If trials have different sizes, one that ends is followed by one of the same size, so that a gang
  * starts on the GPUs that another one has left, and no small trials must end first. Until the
  * search names one of this size, up to HELD others are held back. */
@@ -83,7 +86,7 @@ void gw_sweep_start_ended(struct gw_sweep *sweep, struct gw_sweep_state_trial *t
 {
     const struct gw_sweep_size size = {trial->slots, trial->gpus};
     gw_sweep_start_drop(sweep, trial);
-    if (sweep->mixed && sweep->freed.count < BATCH)
+    if (sweep->mixed && (size.slots || size.gpus) && sweep->freed.count < BATCH)
         (void)gw_array_push(&sweep->freed, size); /* without memory, any trial follows */
 }
 
@@ -138,6 +141,15 @@ static int make_call(struct gw_sweep *sweep, const struct gw_trial *trial, struc
     return 0;
 }
 
+/* In place of a trial that the cluster cannot run: a command without a slot, which fails. */
+static int make_unfit(const char *why, struct gw_graph *graph, struct gw_sweep_task *task)
+{
+    const char *const argv[] = {"sh", "-c", "echo \"$0\" >&2; exit 1", why, NULL};
+    task->node = gw_graph_command(graph, GW_COMMAND(.argv = argv),
+                                  GW_OPTIONS(.slots = GW_NONE, .annotations = task->annotations));
+    return 0;
+}
+
 static int make_task(struct gw_sweep *sweep, const struct gw_trial *trial, struct gw_graph *graph,
                      struct gw_sweep_task *task, struct gw_error *error)
 {
@@ -175,7 +187,8 @@ static int write_record(const struct gw_sweep *sweep, const struct gw_sweep_pend
                                            .seen = pending->seen,
                                            .params = params,
                                            .held = held,
-                                           .definition = job->defines ? definition : NULL};
+                                           .definition = job->defines ? definition : NULL,
+                                           .unfit = pending->trial->unfit};
     const int rc = gw_trial_record_write(&record, sweep->options.name, job->annotations, error);
     free(params);
     return rc;
@@ -194,7 +207,9 @@ static int make_job(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
         .annotations = job->annotations, .until_step = pending->trial->until, .starts = true};
     int rc = write_record(sweep, pending, job, error);
     if (rc == 0)
-        rc = make_task(sweep, pending->trial->shown.trial, job->graph, &job->task, error);
+        rc = pending->trial->unfit
+                 ? make_unfit(pending->trial->unfit, job->graph, &job->task)
+                 : make_task(sweep, pending->trial->shown.trial, job->graph, &job->task, error);
     if (rc < 0) {
         free_job(job);
         return rc;
@@ -205,9 +220,22 @@ static int make_job(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
         gw_submit_options, .name = job->task.name ? job->task.name : sweep->options.name,
         .detached = !sweep->options.attached, .key = sweep->options.attached ? NULL : job->key,
         .account = sweep->options.account, .queue = sweep->options.queue);
-    see_size(sweep, &job->task);
+    if (!pending->trial->unfit)
+        see_size(sweep, &job->task);
     pending->job = job;
     return 0;
+}
+
+/* Replaces the job of a pending trial that the cluster has refused. */
+static int make_unfit_job(struct gw_sweep *sweep, struct gw_sweep_pending *pending, const char *why,
+                          struct gw_error *error)
+{
+    gw_sweep_start_drop(sweep, pending->trial);
+    free_job(pending->job);
+    pending->job = NULL;
+    return gw_sweep_state_unfit(pending->trial, why) < 0
+               ? gw_error_set(error, GW_ENOMEM, "out of memory")
+               : make_job(sweep, pending, error);
 }
 
 /* -- Pending trials --- */
@@ -370,8 +398,30 @@ static int accept(struct gw_sweep *sweep, struct gw_sweep_pending *pending,
     return rc < 0 ? rc : followed;
 }
 
-/* Submits the chosen trials. Those that are not accepted stay pending, and chosen. */
-static int submit_batch(struct gw_sweep *sweep, struct gw_error *error)
+/* Looks at the answers to a batch. A trial that the cluster cannot run gets another job; *again
+ * becomes true. Returns 0 or the first error of the others. */
+static int replace_unfit(struct gw_sweep *sweep, const struct gw_submit_job *jobs, size_t count,
+                         bool *again, struct gw_error *error)
+{
+    struct gw_sweep_pending *pending;
+    size_t at = 0;
+    int rc = 0;
+    GW_ARRAY_EACH (&sweep->pending, pending) {
+        const struct gw_error *why = pending->chosen && at < count ? &jobs[at++].error : NULL;
+        if (!why || why->code == 0 || rc < 0)
+            continue;
+        if (why->code != GW_EINFEASIBLE || pending->trial->unfit)
+            rc = gw_error_set(error, why->code, "%s", why->text);
+        else
+            rc = make_unfit_job(sweep, pending, why->text, error);
+        *again |= rc == 0;
+    }
+    return rc;
+}
+
+/* Submits the chosen trials. Those that are not accepted stay pending, and chosen; *again becomes
+ * true if some of them can be submitted at once. */
+static int submit_batch(struct gw_sweep *sweep, bool *again, struct gw_error *error)
 {
     struct gw_submit_job jobs[BATCH];
     struct gw_sweep_pending *pending;
@@ -384,13 +434,16 @@ static int submit_batch(struct gw_sweep *sweep, struct gw_error *error)
                                                    .node = pending->job->task.node};
     if (gw_array_reserve(&sweep->futures, count) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
+    *again = false;
     int rc = gw_client_submit_jobs(sweep->client, jobs, count, error);
+    if (rc == GW_EINFEASIBLE)
+        rc = replace_unfit(sweep, jobs, count, again, error);
     for (size_t i = 0; i < sweep->pending.count; i++) {
         struct gw_sweep_pending taken = sweep->pending.items[i];
         struct gw_future *future = NULL;
         if (taken.chosen && at < count) {
+            taken.sent |= jobs[at].error.code != GW_EINFEASIBLE;
             future = jobs[at++].future;
-            taken.sent = true;
         }
         if (!future) {
             sweep->pending.items[left++] = taken;
@@ -429,8 +482,9 @@ int gw_sweep_start_trials(struct gw_sweep *sweep, bool *over, struct gw_error *e
         if (!chosen)
             rc = fill_batch(sweep, over, &more, error);
         if (rc == 0 && sweep->pending.count)
-            rc = submit_batch(sweep, error);
-        chosen = false;
+            rc = submit_batch(sweep, &chosen, error);
+        else
+            chosen = false;
     }
     return rc;
 }
@@ -441,13 +495,14 @@ int gw_sweep_start_watch(struct gw_sweep *sweep, struct gw_sweep_state_trial *tr
     struct gw_sweep_task task = {.annotations = "", .until_step = trial->until};
     struct gw_graph *graph = gw_graph_new();
     struct gw_future *future = NULL;
-    int rc = make_task(sweep, trial->shown.trial, graph, &task, error);
+    int rc = trial->unfit ? 0 : make_task(sweep, trial->shown.trial, graph, &task, error);
     gw_graph_free(graph);
     if (rc == 0)
         rc = find_future(sweep, trial->shown.job, &future, error);
     if (rc < 0 || !future)
         return rc;
-    see_size(sweep, &task);
+    if (!trial->unfit)
+        see_size(sweep, &task);
     count_task(sweep, trial, &task);
     if (gw_sweep_state_cancels(trial))
         (void)gw_job_cancel(sweep->client, trial->shown.job, false, NULL);

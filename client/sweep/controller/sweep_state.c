@@ -18,6 +18,7 @@ void gw_sweep_state_deinit(struct gw_sweep_state *state)
     struct gw_sweep_state_trial **trial;
     GW_ARRAY_EACH (&state->trials, trial) {
         free((*trial)->text);
+        free((*trial)->unfit);
         free(*trial);
     }
     gw_array_deinit(&state->trials);
@@ -89,6 +90,8 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
     found->until = found->shown.trial->until ? found->shown.trial->until : state->max_steps;
     found->live = true;
     found->holds = false;
+    free(found->unfit);
+    found->unfit = NULL;
     found->live_at = state->live.count;
     state->live.items[state->live.count++] = found;
     found->shown.job = 0;
@@ -108,6 +111,12 @@ int gw_sweep_state_started(struct gw_sweep_state *state, struct gw_sweep_state_t
     if (!trial->shown.began_ns)
         trial->shown.began_ns = wall_ns;
     return 0;
+}
+
+int gw_sweep_state_unfit(struct gw_sweep_state_trial *trial, const char *why)
+{
+    trial->unfit = strdup(why);
+    return trial->unfit ? 0 : GW_ENOMEM;
 }
 
 /* The trial waits for its next job. */
@@ -228,7 +237,9 @@ static int handle_end(struct gw_sweep_state *state, struct gw_sweep_state_trial 
         return 0;
     }
     if (end == GW_TRIAL_FAILED)
-        rc = note_text(trial, *event->text ? event->text : event->end);
+        rc = note_text(trial, trial->unfit   ? trial->unfit
+                              : *event->text ? event->text
+                                             : event->end);
     else if (end == GW_TRIAL_DONE && state->metric && trial->reported &&
              isnan(trial->shown.trial->value))
         rc = note_text(trial, "its value is not a number");

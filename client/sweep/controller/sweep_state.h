@@ -19,7 +19,8 @@ enum gw_trial_fate {
 
 struct gw_sweep_state_trial {
     struct gw_sweep_trial shown;
-    char *text; /* shown.text, owned; NULL: "" */
+    char *text;  /* shown.text, owned; NULL: "" */
+    char *unfit; /* why the cluster cannot run it, owned; NULL: its job runs it */
     enum gw_trial_fate fate;
     uint64_t until; /* its step of pause or end; 0: none */
     bool live;      /* started, and its job has not ended */
@@ -63,6 +64,10 @@ int gw_sweep_state_start(struct gw_sweep_state *state, uint64_t elapsed_ns,
                          struct gw_sweep_state_trial **trial, struct gw_error *error);
 int gw_sweep_state_started(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial,
                            uint64_t job, uint64_t wall_ns);
+
+/* gw_sweep_state_unfit says why the cluster cannot run a trial that was started: its job fails, and
+ * this is the text. GW_ENOMEM. */
+int gw_sweep_state_unfit(struct gw_sweep_state_trial *trial, const char *why);
 
 /* gw_sweep_state_withdraw ends a trial that was started, but never submitted. */
 void gw_sweep_state_withdraw(struct gw_sweep_state *state, struct gw_sweep_state_trial *trial);

@@ -52,6 +52,10 @@ int gw_trial_record_write(const struct gw_trial_record *record, const char *swee
         gw_text_say(&to, ",sweep.definition=");
         encode(&to, record->definition);
     }
+    if (record->unfit) {
+        gw_text_say(&to, ",sweep.unfit=");
+        encode(&to, record->unfit);
+    }
     if (to.used < GW_TRIAL_RECORD_BYTES)
         return 0;
     return gw_error_set(error, GW_ELIMIT,
@@ -84,6 +88,7 @@ int gw_trial_record_read(const struct gw_value *annotations, struct gw_trial_rec
     const char *params = find(annotations, "params");
     const char *definition = find(annotations, "sweep.definition");
     const char *held = find(annotations, "sweep.held");
+    const char *unfit = find(annotations, "sweep.unfit");
     *record = (struct gw_trial_record){0};
     if (!params || !read_number(annotations, "sweep.start", UINT32_MAX - 1, &start) ||
         !read_number(annotations, "sweep.batch", start, &batch) ||
@@ -96,8 +101,10 @@ int gw_trial_record_read(const struct gw_value *annotations, struct gw_trial_rec
                                        .seen = seen,
                                        .params = decode(params),
                                        .held = decode(held ? held : ""),
-                                       .definition = definition ? decode(definition) : NULL};
-    if (record->params && record->held && (!definition || record->definition))
+                                       .definition = definition ? decode(definition) : NULL,
+                                       .unfit = unfit ? decode(unfit) : NULL};
+    if (record->params && record->held && (!definition || record->definition) &&
+        (!unfit || record->unfit))
         return 0;
     gw_trial_record_deinit(record);
     return GW_ENOMEM;
@@ -108,6 +115,7 @@ void gw_trial_record_deinit(struct gw_trial_record *record)
     free((void *)(uintptr_t)record->params);
     free((void *)(uintptr_t)record->held);
     free((void *)(uintptr_t)record->definition);
+    free((void *)(uintptr_t)record->unfit);
     *record = (struct gw_trial_record){0};
 }
 

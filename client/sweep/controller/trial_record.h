@@ -16,6 +16,8 @@ struct gw_trial_record {
                                this one; "" */
     const char *params;     /* gw_trial_record_params */
     const char *definition; /* NULL: the one of an earlier start */
+    const char *unfit;      /* why the cluster cannot run the trial: its job only says so; NULL: it
+                               runs the trial */
 };
 
 enum { GW_TRIAL_RECORD_BYTES = 4096 };

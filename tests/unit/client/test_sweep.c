@@ -229,6 +229,19 @@ static void an_interrupted_trial_can_start_again(void **state)
     gw_sweep_state_deinit(&sweep);
 }
 
+static void a_trial_that_the_cluster_cannot_run_fails_with_the_reason(void **state)
+{
+    (void)state;
+    struct gw_sweep_state sweep =
+        make_state(GW_SEARCH_OPTIONS(.method = GW_SEARCH_RANDOM, .trials = 1), "loss");
+    struct gw_sweep_state_trial *a = start(&sweep, 1);
+    assert_int_equal(gw_sweep_state_unfit(a, "it is too large"), 0);
+    end_with(&sweep, 1, "failed", NAN);
+    assert_int_equal(a->shown.trial->state, GW_TRIAL_FAILED);
+    assert_string_equal(a->shown.text, "it is too large");
+    gw_sweep_state_deinit(&sweep);
+}
+
 static void a_copied_trial_starts_again_with_other_params(void **state)
 {
     (void)state;
@@ -264,7 +277,8 @@ static void a_record_is_read_as_it_was_written(void **state)
                                             .trial = 2,
                                             .seen = 1ull << 60,
                                             .params = "opt=a,b% c lr=0.1",
-                                            .definition = "{\"words\":[\"\xc3\xa4\\n\"]}"};
+                                            .definition = "{\"words\":[\"\xc3\xa4\\n\"]}",
+                                            .unfit = "it has 9 ranks, too many"};
     assert_int_equal(gw_trial_record_write(&written, "s", text, &error), 0);
     struct gw_value *annotations = gw_dict();
     while (*at) { /* as the scheduler shows them */
@@ -283,6 +297,7 @@ static void a_record_is_read_as_it_was_written(void **state)
     assert_true(read.seen == written.seen);
     assert_string_equal(read.params, written.params);
     assert_string_equal(read.definition, written.definition);
+    assert_string_equal(read.unfit, written.unfit);
     gw_trial_record_deinit(&read);
     assert_int_equal(gw_dict_set(annotations, "sweep.start", gw_str("-1")), 0);
     assert_int_equal(gw_trial_record_read(annotations, &read), GW_EINVAL);
@@ -449,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_trial_that_goes_on_beyond_its_last_step_is_cancelled),
         cmocka_unit_test(a_trial_cancelled_from_outside_counts_as_no_failure),
         cmocka_unit_test(an_interrupted_trial_can_start_again),
+        cmocka_unit_test(a_trial_that_the_cluster_cannot_run_fails_with_the_reason),
         cmocka_unit_test(a_copied_trial_starts_again_with_other_params),
         cmocka_unit_test(a_record_is_read_as_it_was_written),
         cmocka_unit_test(a_record_that_is_too_long_is_refused),
