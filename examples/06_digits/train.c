@@ -330,23 +330,11 @@ static int save(struct run *run)
     return rc;
 }
 
-static int restore_from(struct run *run, const struct gw_checkpoint *checkpoint)
+/* Takes over what was loaded. */
+static int restored(struct run *run)
 {
     struct gw_error *error = gw_task_error(run->task);
-    size_t statistics, bytes;
-    const void *moments;
-    nn_real *numbers = nn_net_statistics(run->net, &statistics);
-    int rc = gw_checkpoint_copy(checkpoint, "digits.position", &run->at, sizeof run->at, error);
-    if (rc == 0)
-        rc = gw_checkpoint_copy(checkpoint, "digits.parameters", run->parameters_copy,
-                                nn_net_parameters(run->net) * sizeof(nn_real), error);
-    if (rc == 0)
-        rc = gw_checkpoint_copy(checkpoint, "digits.statistics", numbers,
-                                statistics * sizeof(nn_real), error);
-    if (rc == 0)
-        rc = gw_checkpoint_bytes(checkpoint, "digits.optimizer", &moments, &bytes);
-    if (rc == 0)
-        rc = gw_optimizer_set_state(run->optimizer, moments, bytes, error);
+    int rc = gw_optimizer_checkpoint_loaded(run->optimizer, error);
     if (rc == 0)
         rc = nn_net_statistics_changed(run->net, error);
     if (rc == 0)
@@ -364,10 +352,19 @@ static int restore_from(struct run *run, const struct gw_checkpoint *checkpoint)
 static int restore(struct run *run)
 {
     struct gw_checkpoint *checkpoint = NULL;
+    size_t statistics;
     int64_t step;
-    int rc = gw_task_checkpoint_load(run->task, &checkpoint, &step);
+    nn_real *numbers = nn_net_statistics(run->net, &statistics);
+    const struct gw_checkpoint_place places[] = {
+        {"digits.position", &run->at, sizeof run->at},
+        {"digits.parameters", run->parameters_copy, nn_net_parameters(run->net) * sizeof(nn_real)},
+        {"digits.statistics", numbers, statistics * sizeof(nn_real)},
+        gw_optimizer_checkpoint_place(run->optimizer, "digits.optimizer"),
+    };
+    int rc = gw_task_checkpoint_load_into(run->task, places, sizeof places / sizeof *places,
+                                          &checkpoint, &step);
     if (rc == 0 && checkpoint)
-        rc = restore_from(run, checkpoint);
+        rc = restored(run);
     if (rc == 0 && checkpoint && gw_task_rank(run->task) == 0)
         (void)printf("continues at step %lld, with %d ranks\n", (long long)step,
                      gw_comm_size(gw_task_comm(run->task)));

@@ -61,7 +61,6 @@ struct gw_kernel_scalars {
     double clip;    /* the factor of gw_clip_norm; used if step.clips */
     double lr;
     double unbias1, unbias2; /* 1 - beta1^t, 1 - beta2^t */
-    uint64_t steps;          /* t */
 };
 
 /* The coefficients of a step, in double. */
@@ -88,6 +87,7 @@ struct gw_kernel {
     struct gw_kernel_squares *squares; /* [pieces_count] */
     double *ratios;                    /* [tensors_count] */
     struct gw_kernel_scalars *scalars;
+    uint64_t *steps; /* t; it lies in the state of the optimizer, which checkpoints save */
     struct gw_kernel_step step;
     double norm_max; /* GW_KERNEL_CLIP */
 };

@@ -7,7 +7,9 @@
 #include "gpu/base/side_copy.h"
 #include "gpu/cuda/module.h"
 #include "gpu/train/checkpoint_image.h"
+#include "graph/base/clock.h"
 #include "graph/base/options_read.h"
+#include "graph/base/text.h"
 #include "graph/base/thread.h"
 #include <errno.h>
 #include <glob.h>
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { WRITER_PATH_MAX = PATH_MAX - 64 }; /* there is room for a suffix */
@@ -43,8 +46,10 @@ struct gw_checkpoint_writer {
     double metric;
     struct gw_error error; /* code 0: it is on disk */
 
-    pthread_mutex_t mutex; /* guards is_copied and follows */
+    pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
+    bool is_over;   /* the thread does not use the writer any more */
+    bool is_left;   /* the program has closed the writer: the thread frees it */
     bool is_copied; /* of sections in memory of a GPU: the copies are on the stream of `side` */
     bool follows;   /* the stream of the program has yet to wait for them */
 };
@@ -152,25 +157,49 @@ static int sections_copy(struct gw_checkpoint_writer *writer)
 }
 
 /* Writes the copy: first the file of the step, then the names that point to it. */
-static void *thread_main(void *arg)
+static void copy_write(struct gw_checkpoint_writer *writer)
 {
-    struct gw_checkpoint_writer *writer = arg;
     char file[PATH_MAX], suffix[32], best[PATH_MAX];
-    if (sections_copy(writer) < 0)
-        return NULL;
     (void)snprintf(suffix, sizeof suffix, "%llu", (unsigned long long)writer->step);
     name_of(writer, file, suffix);
     name_of(writer, best, "best");
     if (gw_checkpoint_file_write(writer->copy, file, &writer->error) < 0)
-        return NULL;
+        return;
     if (link_as(writer, file, writer->path) < 0)
-        return NULL;
+        return;
     if (is_best(writer)) {
         if (link_as(writer, file, best) < 0)
-            return NULL;
+            return;
         writer->best = writer->metric;
     }
     old_remove(writer);
+}
+
+static void writer_free(struct gw_checkpoint_writer *writer)
+{
+    gw_checkpoint_free(writer->copy);
+    pthread_cond_destroy(&writer->changed);
+    pthread_mutex_destroy(&writer->mutex);
+    if (writer->side)
+        writer->device->close(writer->side);
+    else
+        free(writer->memory);
+    free(writer->items);
+    free(writer);
+}
+
+static void *thread_main(void *arg)
+{
+    struct gw_checkpoint_writer *writer = arg;
+    if (sections_copy(writer) == 0)
+        copy_write(writer);
+    pthread_mutex_lock(&writer->mutex);
+    const bool is_left = writer->is_left;
+    writer->is_over = true;
+    pthread_cond_signal(&writer->changed);
+    pthread_mutex_unlock(&writer->mutex);
+    if (is_left)
+        writer_free(writer);
     return NULL;
 }
 
@@ -210,6 +239,8 @@ int gw_checkpoint_writer_open(const struct gw_checkpoint_writer_options *given,
     self->options.path = self->path;
     if (options.last == 0)
         self->options.last = 2;
+    if (options.timeout_ns == 0)
+        self->options.timeout_ns = GW_CHECKPOINT_WRITER_TIMEOUT_DEFAULT_NS;
     rc = best_read(self, error);
     if (rc == 0 && options.stream)
         rc = gw_comm_nccl_side_copy(&self->device, error);
@@ -320,7 +351,7 @@ int gw_checkpoint_writer_start(struct gw_checkpoint_writer *writer,
     writer->step = step;
     writer->metric = metric;
     writer->from = checkpoint;
-    writer->is_copied = writer->follows = false;
+    writer->is_copied = writer->follows = writer->is_over = false;
     rc = copy_prepare(writer, checkpoint, error);
     if (rc == 0 && gw_thread_start(&writer->thread, thread_main, writer) != 0)
         rc = gw_error_set(error, GW_ENOMEM, "checkpoint %s: cannot start a thread", writer->path);
@@ -355,8 +386,30 @@ int gw_checkpoint_writer_save(struct gw_checkpoint_writer *writer,
     return rc;
 }
 
+/* Waits for the thread, with the mutex locked. Returns false if the time is over. */
+static bool thread_await(struct gw_checkpoint_writer *writer)
+{
+    const uint64_t deadline_ns = gw_clock_deadline_ns(writer->options.timeout_ns);
+    const struct timespec until = {(time_t)(deadline_ns / GW_NS_PER_S),
+                                   (long)(deadline_ns % GW_NS_PER_S)};
+    while (!writer->is_over)
+        if (pthread_cond_clockwait(&writer->changed, &writer->mutex, CLOCK_MONOTONIC, &until) ==
+            ETIMEDOUT)
+            return writer->is_over;
+    return true;
+}
+
 int gw_checkpoint_writer_wait(struct gw_checkpoint_writer *writer, struct gw_error *error)
 {
+    char time[GW_TEXT_DURATION_ROOM];
+    pthread_mutex_lock(&writer->mutex);
+    const bool in_time = !writer->has_thread || thread_await(writer);
+    pthread_mutex_unlock(&writer->mutex);
+    if (!in_time)
+        return gw_error_set(error, GW_ETIMEDOUT,
+                            "checkpoint %s: step %llu is not on disk after %s; the save goes on",
+                            writer->path, (unsigned long long)writer->step,
+                            gw_text_duration(writer->options.timeout_ns, time));
     if (writer->has_thread)
         (void)pthread_join(writer->thread, NULL);
     writer->has_thread = false;
@@ -374,13 +427,16 @@ int gw_checkpoint_writer_close(struct gw_checkpoint_writer *writer, struct gw_er
     if (!writer)
         return 0;
     int rc = gw_checkpoint_writer_wait(writer, error);
-    pthread_cond_destroy(&writer->changed);
-    pthread_mutex_destroy(&writer->mutex);
-    if (writer->side)
-        writer->device->close(writer->side);
-    else
-        free(writer->memory);
-    free(writer->items);
-    free(writer);
+    pthread_mutex_lock(&writer->mutex);
+    const bool is_left = writer->has_thread && !writer->is_over;
+    writer->is_left = is_left;
+    if (is_left)
+        (void)pthread_detach(writer->thread);
+    pthread_mutex_unlock(&writer->mutex);
+    if (is_left) /* the thread frees it */
+        return rc;
+    if (writer->has_thread)
+        (void)pthread_join(writer->thread, NULL);
+    writer_free(writer);
     return rc;
 }

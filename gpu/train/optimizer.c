@@ -8,9 +8,11 @@
 #include "gpu/cuda/module.h"
 #include "graph/base/options_read.h"
 #include "graph/wire/hash.h"
+#include <gangway/checkpoint.h>
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +33,9 @@ struct gw_optimizer {
     const struct gw_kernel_device *device; /* NULL: all tensors are in host memory */
     struct state_head *state;              /* state_bytes bytes */
     size_t state_bytes;
-    void *device_state;  /* the same on the device: its moments and masters are in use, and those of
-                            `state` are old */
+    uint64_t elements;
+    void *device_state;  /* the same on the device: it is in use, and in `state` only the step is,
+                            unless was_captured */
     void *tables;        /* what `kernel` points to */
     void *device_tables; /* a copy, to which `kernel` points if there is a device */
     struct gw_kernel kernel;
@@ -202,6 +205,14 @@ static int copy(const struct gw_optimizer *optimizer, void *to, const void *from
     return 0;
 }
 
+/* Returns the head of a state of this optimizer without a step. */
+static struct state_head head_of(const struct gw_optimizer *self)
+{
+    return (struct state_head){.kind = self->options.kind,
+                               .moments = moments_of(&self->options),
+                               .elements = self->elements};
+}
+
 /* Allocates the tables and the state of self->kernel. */
 static int memory_new(struct gw_optimizer *self, const struct gw_optimizer_tensor *tensors,
                       struct gw_error *error)
@@ -220,6 +231,7 @@ static int memory_new(struct gw_optimizer *self, const struct gw_optimizer_tenso
     if (!self->state)
         return gw_error_set(error, GW_ENOMEM, "optimizer: out of memory for %zu bytes of state",
                             self->state_bytes);
+    *self->state = head_of(self);
     char *base = (char *)self->state;
     int rc = 0;
     if (self->device) {
@@ -234,6 +246,7 @@ static int memory_new(struct gw_optimizer *self, const struct gw_optimizer_tenso
     if (rc < 0)
         return rc;
     (void)state_layout(table, kernel->tensors_count, moments, base);
+    kernel->steps = (uint64_t *)(void *)(base + offsetof(struct state_head, step));
     if (self->device) {
         tables_point(kernel, self->device_tables);
         rc = copy(self, self->device_tables, self->tables, tables_bytes, error);
@@ -277,6 +290,7 @@ int gw_optimizer_new(const struct gw_optimizer_options *given,
     if (!self)
         return gw_error_set(error, GW_ENOMEM, "optimizer: out of memory");
     self->options = options;
+    self->elements = elements;
     self->kernel = (struct gw_kernel){.tensors_count = (uint32_t)count,
                                       .pieces_count = (uint32_t)pieces,
                                       .step = step_of(&options)};
@@ -284,11 +298,8 @@ int gw_optimizer_new(const struct gw_optimizer_options *given,
         rc = gw_comm_nccl_kernels(&self->device, error);
     if (rc == 0)
         rc = memory_new(self, tensors, error);
-    if (rc == 0) {
-        *self->state = (struct state_head){
-            .kind = options.kind, .moments = moments_of(&options), .elements = elements};
+    if (rc == 0)
         rc = gw_optimizer_read(self, error);
-    }
     if (rc < 0) {
         gw_optimizer_free(self);
         return rc;
@@ -358,7 +369,7 @@ uint64_t gw_optimizer_steps(const struct gw_optimizer *optimizer)
 {
     uint64_t *steps = &optimizer->state->step;
     if (optimizer->was_captured)
-        (void)copy(optimizer, steps, &optimizer->kernel.scalars->steps, sizeof *steps, NULL);
+        (void)copy(optimizer, steps, optimizer->kernel.steps, sizeof *steps, NULL);
     return *steps;
 }
 
@@ -398,7 +409,7 @@ static int step_begin(struct gw_optimizer *optimizer, struct gw_error *error)
         return gw_error_set(error, failed, "%s", optimizer->failed.text);
     if (optimizer->device && optimizer->device->is_capturing(optimizer->options.stream))
         optimizer->was_captured = true;
-    else
+    else if (optimizer->device) /* on the host the kernel counts in the same place */
         optimizer->state->step++;
     return run(optimizer, GW_KERNEL_BEGIN, error);
 }
@@ -453,14 +464,25 @@ double gw_optimizer_lr(const struct gw_optimizer *optimizer)
 
 const void *gw_optimizer_state(const struct gw_optimizer *optimizer, size_t *bytes)
 {
-    struct state_head *state = optimizer->state;
     *bytes = optimizer->state_bytes;
-    (void)gw_optimizer_steps(optimizer);
     if (optimizer->device &&
-        copy(optimizer, state + 1, (const struct state_head *)optimizer->device_state + 1,
-             *bytes - sizeof *state, NULL) < 0)
+        copy(optimizer, optimizer->state, optimizer->device_state, *bytes, NULL) < 0)
         return NULL;
-    return state;
+    return optimizer->state;
+}
+
+static int head_check(const struct gw_optimizer *optimizer, const struct state_head *head,
+                      size_t bytes, struct gw_error *error)
+{
+    const struct state_head own = head_of(optimizer);
+    if (head->kind == own.kind && head->moments == own.moments && head->elements == own.elements &&
+        bytes == optimizer->state_bytes)
+        return 0;
+    return gw_error_set(error, GW_EMISMATCH,
+                        "optimizer: the state is of kind %u with %u moments of %llu parameters; "
+                        "this optimizer is of kind %u with %u moments of %llu parameters",
+                        head->kind, head->moments, (unsigned long long)head->elements, own.kind,
+                        own.moments, (unsigned long long)own.elements);
 }
 
 int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, size_t bytes,
@@ -471,20 +493,39 @@ int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, si
         return gw_error_set(error, GW_EMISMATCH, "optimizer: a state of %zu bytes is too short",
                             bytes);
     memcpy(&head, state, sizeof head);
-
-    const struct state_head *own = optimizer->state;
-    if (head.kind != own->kind || head.moments != own->moments || head.elements != own->elements ||
-        bytes != optimizer->state_bytes)
-        return gw_error_set(
-            error, GW_EMISMATCH,
-            "optimizer: the state is of kind %u with %u moments of %llu parameters; "
-            "this optimizer is of kind %u with %u moments of %llu parameters",
-            head.kind, head.moments, (unsigned long long)head.elements, own->kind, own->moments,
-            (unsigned long long)own->elements);
+    int rc = head_check(optimizer, &head, bytes, error);
+    if (rc < 0)
+        return rc;
     memcpy(optimizer->state, state, bytes);
-    int rc =
-        copy(optimizer, &optimizer->kernel.scalars->steps, &head.step, sizeof head.step, error);
-    if (rc == 0 && optimizer->device)
+    if (optimizer->device)
         rc = copy(optimizer, optimizer->device_state, state, bytes, error);
+    return rc < 0 ? rc : run(optimizer, GW_KERNEL_WRITE, error);
+}
+
+int gw_optimizer_checkpoint_set(const struct gw_optimizer *optimizer,
+                                struct gw_checkpoint *checkpoint, const char *name)
+{
+    return optimizer->device ? gw_checkpoint_set_device(checkpoint, name, optimizer->device_state,
+                                                        optimizer->state_bytes)
+                             : gw_checkpoint_set_bytes(checkpoint, name, optimizer->state,
+                                                       optimizer->state_bytes);
+}
+
+struct gw_checkpoint_place gw_optimizer_checkpoint_place(const struct gw_optimizer *optimizer,
+                                                         const char *name)
+{
+    return (struct gw_checkpoint_place){
+        name, optimizer->device ? optimizer->device_state : (void *)optimizer->state,
+        optimizer->state_bytes};
+}
+
+int gw_optimizer_checkpoint_loaded(struct gw_optimizer *optimizer, struct gw_error *error)
+{
+    struct state_head *head = optimizer->state;
+    int rc = 0;
+    if (optimizer->device)
+        rc = copy(optimizer, head, optimizer->device_state, sizeof *head, error);
+    if (rc == 0)
+        rc = head_check(optimizer, head, optimizer->state_bytes, error);
     return rc < 0 ? rc : run(optimizer, GW_KERNEL_WRITE, error);
 }

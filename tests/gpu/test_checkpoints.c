@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 #include <gangway/checkpoint_writer.h>
+#include <gangway/optimizer.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,12 +20,13 @@
 #ifdef WITH_FAKES
 #include "tests/gpu/fake/fake.h"
 #include <pthread.h>
+#include <sched.h>
 #endif
 
 extern const struct comm_backend_hooks COMM_HOOKS;
 static const struct comm_backend_hooks *const hooks = &COMM_HOOKS;
 
-enum { SECTIONS = 300, ROOM = 1000, LARGE = 16 << 20, PATH_BYTES = 64 };
+enum { SECTIONS = 300, ROOM = 1000, LARGE = 16 << 20, WEIGHTS = 50000, PATH_BYTES = 64 };
 
 /* A writer, and memory on the device with ROOM bytes for each section. */
 struct subject {
@@ -163,6 +165,14 @@ static void gate_run(void *arg)
     pthread_mutex_unlock(&mutex);
 }
 
+static void gate_set(bool open)
+{
+    pthread_mutex_lock(&mutex);
+    is_open = open;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+}
+
 /* The save begins and is "copied" while the stream is held up: the host waits for nothing. The
  * stream then waits for the copies before it overwrites the section. */
 static int rank_goes_on(struct world_rank *self)
@@ -178,10 +188,7 @@ static int rank_goes_on(struct world_rank *self)
     RANK_CHECK_RC(gw_checkpoint_writer_start(subject.writer, set, 1, 1, NULL), 0);
     gw_checkpoint_writer_copied(subject.writer);
     RANK_CHECK_RC(fill(self, &subject, 9, LARGE), 0);
-    pthread_mutex_lock(&mutex);
-    is_open = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&mutex);
+    gate_set(true);
     RANK_CHECK_RC(gw_checkpoint_writer_wait(subject.writer, NULL), 0);
     RANK_CHECK_RC(gw_checkpoint_file_read(subject.path, &found, NULL), 0);
     RANK_CHECK_RC(gw_checkpoint_bytes(found, "w", &data, &bytes), 0);
@@ -196,7 +203,148 @@ static void host_goes_on_while_sections_are_copied(void **state)
 {
     assert_int_equal(run_alone(rank_goes_on), 0);
 }
+
+/* A save that is held up: every wait for it ends, and so does the save when the gate opens. */
+static int rank_is_late(struct world_rank *self)
+{
+    struct subject subject;
+    struct gw_checkpoint *set = gw_checkpoint_new();
+    struct gw_checkpoint_writer *late;
+    struct gw_error error;
+    char path[PATH_BYTES + 16];
+    RANK_CHECK_RC(subject_init(self, &subject, LARGE), 0);
+    RANK_CHECK_RC(gw_checkpoint_set_device(set, "w", subject.memory, LARGE), 0);
+    for (int close = 0; close < 2; close++) {
+        (void)snprintf(path, sizeof path, "%s%d", subject.path, close);
+        RANK_CHECK_RC(gw_checkpoint_writer_open(
+                          GW_CHECKPOINT_WRITER_OPTIONS(.path = path, .stream = subject.stream,
+                                                       .timeout_ns = 1),
+                          &late, NULL),
+                      0);
+        gate_set(false);
+        fake_enqueue(subject.stream, gate_run, NULL);
+        RANK_CHECK_RC(gw_checkpoint_writer_save(late, set, 7, 1, NULL), 0);
+        RANK_CHECK_RC(gw_checkpoint_writer_save(late, set, 8, 1, &error), GW_ETIMEDOUT);
+        RANK_CHECK(strstr(error.text, "step 7 is not on disk after 1ns"));
+        RANK_CHECK_RC(gw_checkpoint_writer_wait(late, NULL), GW_ETIMEDOUT);
+        if (close)
+            RANK_CHECK_RC(gw_checkpoint_writer_close(late, NULL), GW_ETIMEDOUT);
+        gate_set(true);
+        int rc = close ? 0 : GW_ETIMEDOUT;
+        while (rc == GW_ETIMEDOUT)
+            rc = gw_checkpoint_writer_wait(late, NULL);
+        RANK_CHECK_RC(rc, 0);
+        if (!close)
+            RANK_CHECK_RC(gw_checkpoint_writer_close(late, NULL), 0);
+        (void)snprintf(path, sizeof path, "%s%d.best", subject.path, close);
+        while (access(path, F_OK) < 0) /* the last file of the thread */
+            sched_yield();
+    }
+    gw_checkpoint_free(set);
+    return subject_deinit(self, &subject);
+}
+
+static void wait_for_a_late_save_has_a_deadline(void **state)
+{
+    assert_int_equal(run_alone(rank_is_late), 0);
+}
 #endif
+
+/* Parameters on the device, which start as 1, with gradients of 0.5. */
+struct learner {
+    void *w, *g;
+    struct gw_optimizer *optimizer;
+};
+
+static int learner_init(struct world_rank *self, struct learner *learner,
+                        struct gw_optimizer_options options)
+{
+    static float numbers[WEIGHTS];
+    for (int half = 0; half < 2; half++) {
+        void **to = half ? &learner->g : &learner->w;
+        for (size_t i = 0; i < WEIGHTS; i++)
+            numbers[i] = half ? 0.5f : 1;
+        RANK_CHECK_RC(gw_comm_alloc(self->comm, sizeof numbers, to, NULL), 0);
+        hooks->copy(*to, numbers, sizeof numbers);
+    }
+    const struct gw_optimizer_tensor tensor = {
+        .data = learner->w, .gradient = learner->g, .count = WEIGHTS};
+    RANK_CHECK_RC(gw_optimizer_new(&options, &tensor, 1, &learner->optimizer, NULL), 0);
+    return 0;
+}
+
+static void learner_deinit(struct world_rank *self, struct learner *learner)
+{
+    gw_optimizer_free(learner->optimizer);
+    gw_comm_dealloc(self->comm, learner->w);
+    gw_comm_dealloc(self->comm, learner->g);
+}
+
+/* Loads the optimizer's section, and copies the parameters. */
+static int learner_load(struct world_rank *self, const struct learner *to, const char *path)
+{
+    const struct gw_checkpoint_place places[] = {
+        gw_optimizer_checkpoint_place(to->optimizer, "adam"),
+        {"w", to->w, WEIGHTS * sizeof(float)},
+    };
+    struct gw_checkpoint *rest;
+    RANK_CHECK_RC(gw_checkpoint_comm_load_into(self->comm, path, places, 2, &rest, NULL), 0);
+    gw_checkpoint_free(rest);
+    return 0;
+}
+
+static int rank_saves_optimizer(struct world_rank *self)
+{
+    struct subject subject;
+    struct learner saved, loaded, other;
+    struct gw_checkpoint *set = gw_checkpoint_new();
+    struct gw_error error;
+    static float seen[2][WEIGHTS];
+    size_t bytes;
+    RANK_CHECK_RC(subject_init(self, &subject, 1), 0);
+    struct gw_optimizer_options adam = gw_optimizer_adam(0.1), adamw = gw_optimizer_adamw(0.1);
+    adam.stream = adamw.stream = subject.stream;
+    RANK_CHECK_RC(learner_init(self, &saved, adam), 0);
+    RANK_CHECK_RC(learner_init(self, &loaded, adam), 0);
+    RANK_CHECK_RC(learner_init(self, &other, adamw), 0);
+    for (int step = 0; step < 3; step++)
+        RANK_CHECK_RC(gw_optimizer_step(saved.optimizer, NULL), 0);
+    RANK_CHECK_RC(gw_optimizer_checkpoint_set(saved.optimizer, set, "adam"), 0);
+    RANK_CHECK_RC(gw_checkpoint_set_device(set, "w", saved.w, WEIGHTS * sizeof(float)), 0);
+#ifdef WITH_FAKES
+    const unsigned waits = fake_count(FAKE_SYNC);
+#endif
+    RANK_CHECK_RC(gw_checkpoint_writer_save(subject.writer, set, 1, 1, NULL), 0);
+    RANK_CHECK_RC(gw_optimizer_step(saved.optimizer, NULL), 0);
+    RANK_CHECK_RC(gw_checkpoint_writer_wait(subject.writer, NULL), 0);
+#ifdef WITH_FAKES
+    RANK_CHECK(fake_count(FAKE_SYNC) == waits + 1); /* the thread's */
+#endif
+
+    RANK_CHECK_RC(learner_load(self, &loaded, subject.path), 0);
+    RANK_CHECK_RC(gw_optimizer_checkpoint_loaded(loaded.optimizer, NULL), 0);
+    RANK_CHECK_RC(gw_optimizer_step(loaded.optimizer, NULL), 0);
+    const void *states[] = {gw_optimizer_state(saved.optimizer, &bytes),
+                            gw_optimizer_state(loaded.optimizer, &bytes)};
+    RANK_CHECK(memcmp(states[0], states[1], bytes) == 0);
+    hooks->copy(seen[0], saved.w, sizeof seen[0]);
+    hooks->copy(seen[1], loaded.w, sizeof seen[1]);
+    RANK_CHECK(memcmp(seen[0], seen[1], sizeof seen[0]) == 0 && seen[0][0] != 1);
+
+    RANK_CHECK_RC(learner_load(self, &other, subject.path), 0);
+    RANK_CHECK_RC(gw_optimizer_checkpoint_loaded(other.optimizer, &error), GW_EMISMATCH);
+    RANK_CHECK(strstr(error.text, "of kind 2") && strstr(error.text, "of kind 3"));
+    gw_checkpoint_free(set);
+    learner_deinit(self, &saved);
+    learner_deinit(self, &loaded);
+    learner_deinit(self, &other);
+    return subject_deinit(self, &subject);
+}
+
+static void optimizer_is_saved_and_loaded_where_it_lies(void **state)
+{
+    assert_int_equal(run_alone(rank_saves_optimizer), 0);
+}
 
 /* Starts a save of one section, which is refused. */
 static int refusal_check(struct world_rank *self, struct gw_checkpoint_writer *writer,
@@ -330,7 +478,9 @@ int main(void)
         cmocka_unit_test(sections_in_device_memory_are_saved_as_they_were),
 #ifdef WITH_FAKES
         cmocka_unit_test(host_goes_on_while_sections_are_copied),
+        cmocka_unit_test(wait_for_a_late_save_has_a_deadline),
 #endif
+        cmocka_unit_test(optimizer_is_saved_and_loaded_where_it_lies),
         cmocka_unit_test(memory_that_cannot_be_copied_is_refused),
         cmocka_unit_test(number_of_sections_is_limited),
         cmocka_unit_test(full_disk_leaves_the_checkpoint_before),

@@ -28,12 +28,15 @@ extern "C" {
 
 struct gw_checkpoint_writer;
 
+#define GW_CHECKPOINT_WRITER_TIMEOUT_DEFAULT_NS (UINT64_C(1800) * 1000000000) /* half an hour */
+
 struct gw_checkpoint_writer_options {
-    size_t struct_size; /* see options.h */
-    const char *path;   /* copied */
-    uint32_t last;      /* 0: 2; GW_UNLIMITED: no checkpoint is removed */
-    bool is_max;        /* a higher metric is better */
-    void *stream;       /* a cudaStream_t; NULL: all sections are in host memory */
+    size_t struct_size;  /* see options.h */
+    const char *path;    /* copied */
+    uint32_t last;       /* 0: 2; GW_UNLIMITED: no checkpoint is removed */
+    bool is_max;         /* a higher metric is better */
+    void *stream;        /* a cudaStream_t; NULL: all sections are in host memory */
+    uint64_t timeout_ns; /* of each wait for a save; 0: GW_CHECKPOINT_WRITER_TIMEOUT_DEFAULT_NS */
 };
 #define GW_CHECKPOINT_WRITER_OPTIONS(...) GW_POINTER(gw_checkpoint_writer_options, __VA_ARGS__)
 
@@ -76,11 +79,13 @@ GW_API int gw_checkpoint_writer_start(struct gw_checkpoint_writer *writer,
  * GPU, when later work on the stream comes after their copies. It does not fail. */
 GW_API void gw_checkpoint_writer_copied(struct gw_checkpoint_writer *writer);
 
-/* gw_checkpoint_writer_wait returns when all saves are on disk, with the error of the last one. */
+/* gw_checkpoint_writer_wait returns when all saves are on disk, with the error of the last one.
+ * Returns GW_ETIMEDOUT if this takes longer than timeout_ns: the save goes on, and a later call
+ * waits again. gw_checkpoint_writer_save and _start return this error too, and save nothing. */
 GW_API int gw_checkpoint_writer_wait(struct gw_checkpoint_writer *writer, struct gw_error *error);
 
 /* gw_checkpoint_writer_close is gw_checkpoint_writer_wait, and frees the writer also if it returns
- * an error. NULL is allowed. */
+ * an error. After GW_ETIMEDOUT the save goes on and then frees the writer. NULL is allowed. */
 GW_API int gw_checkpoint_writer_close(struct gw_checkpoint_writer *writer, struct gw_error *error);
 
 #ifdef __cplusplus

@@ -45,6 +45,8 @@ extern "C" {
 #endif
 
 struct gw_optimizer;
+struct gw_checkpoint; /* see checkpoint.h */
+struct gw_checkpoint_place;
 
 enum gw_optimizer_kind {
     GW_OPTIMIZER_SGD = 1,
@@ -182,6 +184,23 @@ GW_API const void *gw_optimizer_state(const struct gw_optimizer *optimizer, size
  * sizes and types. Otherwise it returns GW_EMISMATCH. */
 GW_API int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, size_t bytes,
                                   struct gw_error *error);
+
+/* gw_optimizer_checkpoint_set adds the state to a checkpoint as a section, where it lies. If the
+ * optimizer has a stream, a gw_checkpoint_writer with this stream saves the set, and the state is
+ * that of the steps that were enqueued before the save. The state is borrowed from the optimizer.
+ * Returns the errors of gw_checkpoint_set_bytes. */
+GW_API int gw_optimizer_checkpoint_set(const struct gw_optimizer *optimizer,
+                                       struct gw_checkpoint *checkpoint, const char *name);
+
+/* gw_optimizer_checkpoint_place returns where gw_checkpoint_comm_load_into or
+ * gw_task_checkpoint_load_into puts such a section; the name is borrowed. Before that, no work may
+ * be on the stream. Afterwards call gw_optimizer_checkpoint_loaded: 16-bit parameters become their
+ * rounded masters. Returns GW_EMISMATCH if the section comes from an optimizer of another kind or
+ * with other tensors. The state is then unspecified, until gw_optimizer_set_state or another load.
+ */
+GW_API struct gw_checkpoint_place
+gw_optimizer_checkpoint_place(const struct gw_optimizer *optimizer, const char *name);
+GW_API int gw_optimizer_checkpoint_loaded(struct gw_optimizer *optimizer, struct gw_error *error);
 
 #ifdef __cplusplus
 }

@@ -47,6 +47,7 @@ static struct gw_kernel kernel_reach(const struct gw_kernel *kernel)
     reached.squares = fake_reach_own(kernel->squares);
     reached.ratios = fake_reach_own(kernel->ratios);
     reached.scalars = fake_reach_own(kernel->scalars);
+    reached.steps = fake_reach_own(kernel->steps);
     reached.tensors = malloc(bytes);
     if (!reached.tensors)
         abort();

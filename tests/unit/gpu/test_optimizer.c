@@ -1,6 +1,7 @@
 /* Each optimizer against its formula, computed here in double without simplifications. */
 #include "tests/unit/unit.h"
 
+#include <gangway/checkpoint.h>
 #include <gangway/optimizer.h>
 #include <math.h>
 #include <stdlib.h>
@@ -306,6 +307,47 @@ static void restored_optimizer_continues_bit_for_bit(void **state)
     gw_optimizer_free(optimizer[1]);
 }
 
+/* The same by a section of a checkpoint, which is the state itself and not a copy. */
+static void optimizer_is_saved_and_loaded_where_it_lies(void **state)
+{
+    float w[3][COUNT] = {{0}}, g[COUNT];
+    struct gw_optimizer *optimizer[3];
+    struct gw_error error;
+    struct gw_checkpoint *set = gw_checkpoint_new();
+    const void *section;
+    size_t bytes;
+    for (int k = 0; k < 3; k++) {
+        const struct gw_optimizer_tensor tensor = {.data = w[k], .gradient = g, .count = COUNT};
+        const struct gw_optimizer_options options =
+            k < 2 ? gw_optimizer_adam(0.01) : gw_optimizer_adamw(0.01);
+        assert_int_equal(gw_optimizer_new(&options, &tensor, 1, &optimizer[k], NULL), 0);
+    }
+    for (int i = 0; i < COUNT; i++)
+        g[i] = gradient_at(1, i);
+    assert_int_equal(gw_optimizer_checkpoint_set(optimizer[0], set, "adam"), 0);
+    assert_int_equal(gw_optimizer_checkpoint_set(optimizer[0], set, "adam"), GW_EEXIST);
+    assert_int_equal(gw_optimizer_step(optimizer[0], NULL), 0);
+    assert_int_equal(gw_checkpoint_bytes(set, "adam", &section, &bytes), 0);
+    assert_ptr_equal(section, gw_optimizer_state(optimizer[0], &bytes));
+    for (int k = 1; k < 3; k++) {
+        const struct gw_checkpoint_place place =
+            gw_optimizer_checkpoint_place(optimizer[k], "adam");
+        assert_int_equal(gw_checkpoint_copy(set, place.name, place.memory, place.bytes, NULL), 0);
+        assert_int_equal(gw_optimizer_checkpoint_loaded(optimizer[k], &error),
+                         k == 1 ? 0 : GW_EMISMATCH);
+        memcpy(w[k], w[0], sizeof w[0]);
+    }
+    assert_non_null(strstr(error.text, "the state is of kind 2"));
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(gw_optimizer_step(optimizer[k], NULL), 0);
+    assert_memory_equal(w[0], w[1], sizeof w[0]);
+    section = gw_optimizer_state(optimizer[0], &bytes);
+    assert_memory_equal(section, gw_optimizer_state(optimizer[1], &bytes), bytes);
+    gw_checkpoint_free(set);
+    for (int k = 0; k < 3; k++)
+        gw_optimizer_free(optimizer[k]);
+}
+
 static void refuse(struct gw_optimizer_options options)
 {
     struct gw_optimizer *optimizer;
@@ -356,6 +398,7 @@ int main(void)
         cmocka_unit_test(masters_add_up_steps_that_16_bits_cannot),
         cmocka_unit_test(optimizer_obeys_no_decay_and_a_new_learning_rate),
         cmocka_unit_test(restored_optimizer_continues_bit_for_bit),
+        cmocka_unit_test(optimizer_is_saved_and_loaded_where_it_lies),
         cmocka_unit_test(optimizer_refuses_invalid_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
