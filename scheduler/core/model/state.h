@@ -26,6 +26,8 @@
 #include "scheduler/core/model/spans.h"
 #include "scheduler/core/model/states.h"
 
+#include <assert.h>
+
 /* -- Peers ------------------------------------------------------------------------------------ */
 
 /* The other end of a connection. */
@@ -489,11 +491,12 @@ struct gw_attempt {
     uint64_t cpu_ns;       /* CPU time so far, which its worker reports at times */
     uint64_t near_bytes;   /* size of the inputs that its worker had */
     uint64_t told;         /* number of the fact that announced it; 0: none */
-    uint32_t gpus, gpu;    /* number of GPUs, and the first */
+    uint16_t gpus, gpu;    /* number of GPUs, and the first; a worker has at most 256 */
     uint16_t gpu_fraction; /* thousandths of its one GPU; 0: whole GPUs */
     bool aside;            /* counted in worker->aside */
     uint8_t why;           /* enum gw_placed_why */
 };
+static_assert(sizeof(struct gw_attempt) == 128, "a shift finds an attempt, not a multiplication");
 
 /* Where a rank is placed. */
 struct gw_placed_rank {

@@ -161,8 +161,8 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->near_bytes = options->near_bytes;
     attempt->placed_ns = sched->now_ns - options->ran_ns;
     attempt->started_ns = attempt->told = 0;
-    attempt->gpus =
-        options->adopted ? options->gpu_count : gw_sched_queue_class_gpus(options->shape);
+    attempt->gpus = (uint16_t)(options->adopted ? options->gpu_count
+                                                : gw_sched_queue_class_gpus(options->shape));
     attempt->gpu_fraction = (uint16_t)(attempt->gpus ? options->shape->gpu_fraction : 0);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 

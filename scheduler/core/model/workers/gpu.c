@@ -421,7 +421,7 @@ void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *n
         gw_sched_gpu_pick(worker, attempt->lane->shape, 1, picked);
         numbers = picked;
     }
-    attempt->gpu = numbers[0];
+    attempt->gpu = (uint16_t)numbers[0];
     for (uint32_t i = 0; i < attempt->gpus; i++) {
         struct gw_gpu *gpu = &worker->gpus[numbers[i]];
         bool was = gw_sched_gpu_free(gpu);
