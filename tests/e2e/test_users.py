@@ -512,6 +512,24 @@ class Moves(Cluster):
         self.assertIn("step 7", program.text)
 
 
+    def test_function_gang_resumes_from_its_checkpoint(self):
+        self.second_host()
+        folder = os.path.join(self.dir, "counts")
+        os.mkdir(folder)
+        lines = e2e.Lines(self.fifo("counts/pids"))
+        self.addCleanup(lines.close)
+        for path in folder, lines.path:
+            os.chmod(path, 0o777)
+        program = self.start(os.path.join(BIN, "restarts"), folder, "1", cwd="/",
+                             env=self.client["alice"])
+        pids = dict(map(int, lines.next().split()) for _ in range(2))
+        while "of step 4" not in self.gangway("explain", "1/0", env=self.client["alice"]).stdout:
+            e2e.pause()
+        os.kill(pids[0], signal.SIGKILL)
+        self.assertEqual(program.wait(), 0, program.text)
+        self.assertIn("sum 24 from step 4", program.text)
+
+
 PROBES = {
     "home": "cat {home}/secret && echo reached",
     "work_folder": "cat {cwd}/shipped && echo reached",

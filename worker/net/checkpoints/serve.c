@@ -27,6 +27,7 @@ struct gw_serve {
     struct gw_link *process; /* of a separate user; NULL: none */
     struct gw_msg_transfer_part part;
     uint32_t asked; /* number of parts requested */
+    uint64_t left;  /* bytes of files that the process has announced and not sent */
     bool busy, opened, over;
     int rc;
     struct gw_error error;
@@ -118,6 +119,12 @@ static void give_up(struct gw_serve *serve)
         say_found(serve);
 }
 
+/* Returns the number of bytes of files in a part. */
+static uint64_t content_of(const struct gw_msg_transfer_part *part)
+{
+    return part->kind == GW_TRANSFER_FILE || part->kind == GW_TRANSFER_MORE ? part->data.size : 0;
+}
+
 static void process_on_message(struct gw_link *link, const struct gw_message *message,
                                const int *fds, uint8_t fd_count, void *arg)
 {
@@ -132,8 +139,11 @@ static void process_on_message(struct gw_link *link, const struct gw_message *me
     if (!serve->opened && message->type == GW_MESSAGE_transfer_found) {
         serve->opened = true;
         serve->over = message->transfer_found.code < 0;
-    } else if (serve->asked && message->type == GW_MESSAGE_transfer_part) {
+        serve->left = message->transfer_found.bytes;
+    } else if (serve->asked && message->type == GW_MESSAGE_transfer_part &&
+               content_of(&message->transfer_part) <= serve->left) {
         serve->asked--;
+        serve->left -= content_of(&message->transfer_part);
         serve->over = message->transfer_part.kind == GW_TRANSFER_END;
     } else {
         serve->rc = gw_transfer_process_gone(&serve->error);
