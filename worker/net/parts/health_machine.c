@@ -48,8 +48,11 @@ void gw_health_disk(const char *folder, char why[static GW_ERROR_TEXT_MAX])
                        strerror(errno));
         return;
     }
-    if (statvfs(folder, &disk) < 0)
+    if (statvfs(folder, &disk) < 0) {
+        (void)snprintf(why, GW_ERROR_TEXT_MAX, "cannot read how full the disk of %.200s is: %s",
+                       folder, strerror(errno));
         return;
+    }
     const uint64_t all = (uint64_t)disk.f_blocks * disk.f_frsize,
                    free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
     const uint64_t least = all / 100 < FREE_BYTES_MIN ? all / 100 : FREE_BYTES_MIN;
