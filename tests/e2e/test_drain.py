@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Drained workers: an admin or their health check drains and undrains them."""
+import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 
 import e2e
 
@@ -175,41 +177,46 @@ class Health(e2e.Case):
         if done.returncode:
             self.skipTest(f"{' '.join(command)}: {done.stderr.strip()}")
 
-    def frozen_disk(self):
-        """A disk, on which writes wait between freeze() and thaw()."""
-        image, disk = self.write("image", ""), os.path.join(self.dir, "disk")
+    def own_disk(self):
+        """Mounts a disk that can be frozen."""
+        image, disk = self.write("image", ""), tempfile.mkdtemp(prefix="gw-e2e-disk-")
+        self.addCleanup(os.rmdir, disk)
         os.truncate(image, 32 << 20)
-        os.mkdir(disk)
         self.as_root("mkfs.ext4", "-q", image)
         self.as_root("mount", "-o", "loop", image, disk)
         self.addCleanup(subprocess.run, ["umount", "-l", disk], check=True)
-        self.as_root("fsfreeze", "-f", disk)
-        self.addCleanup(subprocess.run, ["fsfreeze", "-u", disk], check=False, capture_output=True)
         return disk
 
+    @contextlib.contextmanager
+    def frozen(self, disk):
+        """Writes to the disk wait until the end of the block."""
+        self.as_root("fsfreeze", "-f", disk)
+        try:
+            yield
+        finally:
+            subprocess.run(["fsfreeze", "-u", disk], check=True)
+
     def test_program_that_sigkill_cannot_end_does_not_hold_the_worker(self):
-        disk = self.frozen_disk()
+        disk = self.own_disk()
         self.write("check", f"#!/bin/sh\necho x > {disk}/x\n")
-        worker = self.worker("--health-interval", "1s", "--health-timeout", "1s")
-        self.states("drained")
-        self.gangway("worker", "undrain", "ada")
-        self.states("drained")  # the next run cannot start, and this is told again
-        worker.kill(signal.SIGTERM)
-        self.assertEqual(worker.wait(), 0)
-        subprocess.run(["fsfreeze", "-u", disk], check=True)
+        with self.frozen(disk):
+            worker = self.worker("--health-interval", "1s", "--health-timeout", "1s")
+            self.states("drained")
+            self.gangway("worker", "undrain", "ada")
+            self.states("drained")  # the next run cannot start, and this is told again
+            worker.kill(signal.SIGTERM)
+            self.assertEqual(worker.wait(), 0)
 
     def test_disk_that_does_not_answer_drains(self):
-        disk = self.frozen_disk()
-        subprocess.run(["fsfreeze", "-u", disk], check=True)
+        disk = self.own_disk()
         folder = os.path.join(disk, "ada")
         worker = self.worker("--health-interval", "1s", "--health-timeout", "1s", "--dir", folder)
         self.states("ready")
-        subprocess.run(["fsfreeze", "-f", disk], check=True)
-        self.states("drained")
-        self.assertEqual(self.gangway_json("worker", "list")[0]["drained"],
-                         f"drained by its health check: a write to {folder} has not ended after "
-                         "1 s")
-        subprocess.run(["fsfreeze", "-u", disk], check=True)
+        with self.frozen(disk):
+            self.states("drained")
+            self.assertEqual(self.gangway_json("worker", "list")[0]["drained"],
+                             f"drained by its health check: a write to {folder} has not ended "
+                             "after 1 s")
         self.states("ready")
         worker.wait_output("a health check that failed passes: disk")
 
