@@ -296,7 +296,8 @@ class Commands(e2e.Case):
                 self.assertIn("does not fit", self.gangway("logs", str(trial["job"])).stderr)
         self.gangway("sweep", "--name", "w", "--param", "n=9,8,7", "--minimize", "loss",
                      "--max-failures", "2", *words[-7:], rc=1, timeout_s=60)
-        self.assertEqual([trial["state"] for trial in self.show("w")["trials"]][:2], ["failed"] * 2)
+        states = [trial["state"] for trial in self.show("w")["trials"]]
+        self.assertGreaterEqual(states.count("failed"), 2)
 
     def test_stopped_sweep_runs_its_cancelled_trials_again_when_it_is_resumed(self):
         self.up("--slots", "2")
