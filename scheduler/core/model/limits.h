@@ -56,6 +56,7 @@ enum {
     GW_POLICY_RANKINGS_MAX = 64,      /* of the users, in GW_POLICY_RANK_NS */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* prefetched work for a slot */
+#define GW_WINDOW_SHARED_NS (5 * GW_NS_PER_MS)  /* the same, if several users have accounts */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
 #define GW_GANG_TRANSFER_NS (900 * GW_NS_PER_S) /* more, if a checkpoint is transferred */
 #define GW_GANG_EARLY_NS (60 * GW_NS_PER_S)     /* after the start, ranks may still be connecting */

@@ -5,6 +5,14 @@
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/reservation_guard.h"
 
+/* With accounts, the task of another user may come first in the order, but it starts behind the
+ * tasks that are prefetched already. */
+static uint64_t target_ns(const struct gw_sched *sched)
+{
+    return sched->accounts && sched->accounts->payers.count > 1 ? GW_WINDOW_SHARED_NS
+                                                                : GW_WINDOW_TARGET_NS;
+}
+
 /* A task that needs GPUs, named resources or a given amount of memory never queues behind another
  * task. Reason: a worker begins a queued task as soon as a slot is free, also the slot of a task
  * that waits for other tasks. No GPU, named resource or memory is reserved for a queued task. */
@@ -19,7 +27,7 @@ static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *sp
     /* A queued task would start as soon as a slot is free, even if its named resource is in use. */
     if (spec->shape->need && spec->shape->need->resources.count > 0)
         return 1;
-    uint64_t window = GW_WINDOW_TARGET_NS / (spec->mean_ns + 1);
+    uint64_t window = target_ns(sched) / (spec->mean_ns + 1);
     uint64_t most = sched->options.window ? sched->options.window : GW_WINDOW_MAX;
     if (most > GW_WINDOWS_MAX / (sched->slots + 1u))
         most = GW_WINDOWS_MAX / (sched->slots + 1u);

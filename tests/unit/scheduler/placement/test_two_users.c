@@ -14,7 +14,7 @@ enum {
     QUEUE = 1 << 20,
 };
 #define TASK_NS MS
-#define P99_NS (50 * MS)
+#define WORST_NS (8 * MS) /* little is prefetched, because two users share the cluster */
 
 /* A worker that runs its tasks in the order of their assignment. */
 struct running {
@@ -134,7 +134,7 @@ static void one_task_starts_soon_beside_a_million(void **state)
     qsort(waits_ns, TRIES, sizeof *waits_ns, by_value);
     print_message("p99 %.1f ms, worst %.1f ms\n", (double)waits_ns[TRIES * 99 / 100] / 1e6,
                   (double)waits_ns[TRIES - 1] / 1e6);
-    assert_true(waits_ns[TRIES * 99 / 100] < P99_NS);
+    assert_true(waits_ns[TRIES - 1] < WORST_NS);
     free(c.queue);
     free_world(c.w);
     (void)state;
