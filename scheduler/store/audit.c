@@ -147,8 +147,8 @@ static bool is_same(const char *a, const char *b)
     return strcmp(a, b ? b : "") == 0;
 }
 
-/* Adds a submission to those before it, or begins with this one. */
-static void merge(struct gw_audit *audit, const struct gw_audit_act *act)
+/* Adds a submission to those before it (true), or begins with this one. */
+static bool merge(struct gw_audit *audit, const struct gw_audit_act *act)
 {
     struct merged *merged = &audit->merged;
     const uint64_t now_ns = gw_clock_now_ns();
@@ -157,7 +157,7 @@ static void merge(struct gw_audit *audit, const struct gw_audit_act *act)
         is_same(merged->from, act->from) && is_same(merged->user, act->user) &&
         is_same(merged->token, act->token)) {
         merged->act.last_job = act->job;
-        return;
+        return true;
     }
     flush_merged(audit);
     *merged = (struct merged){.act = *act, .since_ns = now_ns, .wall_ns = gw_clock_wall_ns()};
@@ -168,6 +168,7 @@ static void merge(struct gw_audit *audit, const struct gw_audit_act *act)
     merged->act.user = merged->user;
     merged->act.token = merged->token;
     merged->act.from = merged->from;
+    return false;
 }
 
 /* Returns true if an act of a peer without a name is one too many in this second. */
@@ -189,14 +190,16 @@ static bool is_flood(struct gw_audit *audit, const struct gw_audit_act *act)
 
 void gw_audit_add(struct gw_audit *audit, const struct gw_audit_act *act)
 {
+    bool waits = false; /* the thread wakes up by itself for what was merged before */
     uv_mutex_lock(&audit->mutex);
     if (strcmp(act->what, "submit") == 0 && act->code == 0) {
-        merge(audit, act);
+        waits = merge(audit, act);
     } else if (!is_flood(audit, act)) {
         flush_merged(audit);
         queue(audit, act, gw_clock_wall_ns());
     }
-    uv_cond_signal(&audit->changed);
+    if (!waits)
+        uv_cond_signal(&audit->changed);
     uv_mutex_unlock(&audit->mutex);
 }
 
