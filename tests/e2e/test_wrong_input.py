@@ -205,7 +205,6 @@ class WrongInput(e2e.Case):
             (["submit", "--env", "a\033[2Jb=1", "--", "true"], ["--env", "control characters"]),
             (["submit", "--env", "=1", "--", "true"], ["is not NAME=VALUE"]),
             (["token", "revoke", "some"], ["there is no token file"]),
-            (["worker", "--slots", "2"], ["--connect"]),
             (["worker", "--connect", "host"], ["--connect: host: wanted HOST:PORT"]),
             (["worker", "--connect", "host:0"], ["wanted HOST:PORT"]),
             (["worker", "--connect", "127.0.0.1:1", "--keep-files", "much"], ["much"]),

@@ -21,8 +21,8 @@ struct gw_option *gw_health_options_table(struct gw_health_options *options)
          "and the worker's user may be able to change it"},
         {"health-interval", 0, GW_OPTION_DELAY, &options->interval_ns, "TIME",
          "run this program, and the checks of the disk, the\n"
-         "memory and the clock, at this interval (default: 1m; none:\n"
-         "never)"},
+         "memory and the clock, at this interval (default:\n"
+         "1m; none: never)"},
         {"health-timeout", 0, GW_OPTION_DELAY, &options->timeout_ns, "TIME",
          "kill the program, and count it as failed, after\n"
          "this time (default: 30s)"},
