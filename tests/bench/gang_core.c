@@ -33,6 +33,9 @@ void gang_core_step(struct gang_core *core, struct gw_event event)
     GW_ARRAY_EACH (&core->effects.list, effect)
         if (effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             core->on_assign(core->context, effect->peer.id, &effect->message.assign);
+        else if (effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_kill)
+            for (uint32_t i = 0; core->on_kill && i < effect->message.kill.attempt.count; i++)
+                core->on_kill(core->context, gw_col64_at(effect->message.kill.attempt, i));
 }
 
 void gang_core_send(struct gang_core *core, uint64_t peer, struct gw_message message)
@@ -77,8 +80,10 @@ void gang_core_submit(struct gang_core *core, uint64_t client, const struct gw_m
 {
     static const uint32_t zero;
     struct gw_message message = {.type = GW_MESSAGE_spec, .spec = *spec};
-    message.spec.kind = GW_SPEC_FUNCTION;
-    message.spec.function = "f";
+    if (!spec->kind)
+        message.spec.kind = GW_SPEC_FUNCTION;
+    if (message.spec.kind == GW_SPEC_FUNCTION)
+        message.spec.function = "f";
     message.spec.cwd = "";
     message.spec.slots = message.spec.gpus = 1;
     gang_core_send(core, client, message);

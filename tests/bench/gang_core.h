@@ -14,6 +14,8 @@ struct gang_core {
     uint64_t now_ns;    /* of all events */
     /* Is called with each message that assigns attempts to a worker. */
     void (*on_assign)(void *context, uint64_t worker, const struct gw_msg_assign *assign);
+    /* Is called for each attempt on each worker that is to be killed. NULL: never happens. */
+    void (*on_kill)(void *context, uint64_t attempt);
     void *context;
 };
 
@@ -28,9 +30,9 @@ void gang_core_add_worker(struct gang_core *core, uint64_t worker);
 /* `user` may be NULL. */
 void gang_core_add_client(struct gang_core *core, uint64_t client, const char *user);
 
-/* gang_core_submit submits a job of one task. It fills in what is the same in all benchmarks: a
- * function with one slot and one GPU a rank. spec->key, which also is the number of the request,
- * starts at 1. */
+/* gang_core_submit submits a job of one task. It fills in what is the same in all benchmarks: one
+ * slot and one GPU a rank, and a function, unless spec->kind says otherwise. spec->key, which also
+ * is the number of the request, starts at 1. */
 void gang_core_submit(struct gang_core *core, uint64_t client, const struct gw_msg_spec *spec);
 
 void gang_core_rank_ready(struct gang_core *core, uint64_t worker, uint64_t attempt, uint32_t rank);
