@@ -173,6 +173,8 @@ static void adopt(struct gw_host_reconnect *reconnect, uint64_t taken)
 void gw_host_reconnect_on_second(struct gw_host *host, const struct gw_message *message)
 {
     struct gw_host_reconnect *reconnect = &host->reconnect;
+    if (message->type == GW_MESSAGE_heartbeat)
+        return; /* it overtook the answer */
     if (message->type == GW_MESSAGE_reconnected && reconnect->backlog &&
         gw_backlog_can_reconnect(reconnect->backlog, message->reconnected.taken)) {
         adopt(reconnect, message->reconnected.taken);
