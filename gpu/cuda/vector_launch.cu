@@ -23,7 +23,7 @@ int gw_vector_device_launch(const struct gw_vector *vector, void *stream)
 {
     const uint64_t wanted = (vector->count + GW_KERNEL_THREADS - 1) / GW_KERNEL_THREADS;
     if (wanted > 0)
-        run<<<(unsigned)(wanted < BLOCKS_MAX ? wanted : BLOCKS_MAX), GW_KERNEL_THREADS, 0,
+        run<<<wanted < BLOCKS_MAX ? (unsigned)wanted : (unsigned)BLOCKS_MAX, GW_KERNEL_THREADS, 0,
               (cudaStream_t)stream>>>(*vector);
     return cudaGetLastError();
 }

@@ -463,6 +463,7 @@ static void reset(struct trace *trace)
 {
     for (size_t i = 0; i < trace->jobs.count; i++) {
         struct job *job = &trace->jobs.items[i];
+        job->waits_s = -1; /* it may come after the end */
         job->waited_s = job->done_s = 0;
         job->started = job->killed = false;
         job->placed = 0;
