@@ -189,7 +189,7 @@ class Commands(e2e.Case):
     def test_limits_of_failures_and_time_end_running_trials_too(self):
         self.up("--slots", "4")
         hold = self.fifo("hold")
-        words = ("sweep", "--param", "x=1,2,3,4,5,6", "--minimize", "loss")
+        words = ("sweep", "--param", "x=1,2,3,4,5,6", "--search", "grid", "--minimize", "loss")
         trial = ("--", "sh", "-c", f"{e2e.BINARY} report loss={{x}}; [ {{x}} = 2 ] || cat {hold}; "
                  "exit 1")
         for name, limit in (("f", ("--max-failures", "1")), ("t", ("--time-budget", "1"))):
