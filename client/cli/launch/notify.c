@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #define TIME_LIMIT_NS (600 * GW_NS_PER_S)
+/* The end of a job is shown when it is stored. The job that follows it may start before. */
+#define STORED_NS (60 * GW_NS_PER_S)
 
 int gw_notify_submit(struct gw_client *client, const struct gw_launch_options *options,
                      uint64_t job, struct gw_error *error)
@@ -56,10 +58,15 @@ void gw_notify_set(struct gw_client *client, uint64_t job, const struct gw_error
     struct gw_value *answer = NULL, *arguments = gw_dict();
     struct gw_error error;
     char number[24];
-    int rc = gw_dict_set(arguments, "job", gw_i64((int64_t)job));
-    rc = rc < 0    ? gw_error_set(&error, rc, "out of memory")
-         : !client ? gw_error_set(&error, why->code, "%s", why->text)
-                   : gw_client_query(client, "job", arguments, &answer, &error);
+    int exit_code, rc = gw_dict_set(arguments, "job", gw_i64((int64_t)job));
+    if (rc < 0)
+        rc = gw_error_set(&error, rc, "out of memory");
+    else if (!client)
+        rc = gw_error_set(&error, why->code, "%s", why->text);
+    if (rc == 0) {
+        (void)gw_job_wait(client, job, STORED_NS, &exit_code, &error); /* the job may have failed */
+        rc = gw_client_query(client, "job", arguments, &answer, &error);
+    }
     if (rc < 0)
         gw_cli_message("gangway: --notify: it is unknown how job %llu has ended: %s",
                        (unsigned long long)job, error.text);
