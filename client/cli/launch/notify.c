@@ -53,6 +53,12 @@ int gw_notify_submit(struct gw_client *client, const struct gw_launch_options *o
     return rc < 0 ? gw_error_prefix(error, "--notify") : 0;
 }
 
+static bool has_ended(const char *state)
+{
+    return strcmp(state, "done") == 0 || strcmp(state, "failed") == 0 ||
+           strcmp(state, "cancelled") == 0;
+}
+
 void gw_notify_set(struct gw_client *client, uint64_t job, const struct gw_error *why)
 {
     struct gw_value *answer = NULL, *arguments = gw_dict();
@@ -67,6 +73,8 @@ void gw_notify_set(struct gw_client *client, uint64_t job, const struct gw_error
         (void)gw_job_wait(client, job, STORED_NS, &exit_code, &error); /* the job may have failed */
         rc = gw_client_query(client, "job", arguments, &answer, &error);
     }
+    if (rc == 0 && !has_ended(gw_table_text(answer, "state")))
+        rc = gw_error_set(&error, GW_ETIMEDOUT, "its end was not stored within 60 s");
     if (rc < 0)
         gw_cli_message("gangway: --notify: it is unknown how job %llu has ended: %s",
                        (unsigned long long)job, error.text);
