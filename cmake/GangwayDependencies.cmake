@@ -4,6 +4,12 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(LIBUV REQUIRED IMPORTED_TARGET libuv)
 pkg_search_module(MSGPACK REQUIRED IMPORTED_TARGET msgpack-c msgpack)
+# The file msgpack-c.pc of Debian 13 names the folder `include`, without its prefix. CMake does not
+# accept such a folder. The compiler finds the headers without it.
+get_target_property(GANGWAY_MSGPACK_INCLUDES PkgConfig::MSGPACK INTERFACE_INCLUDE_DIRECTORIES)
+list(FILTER GANGWAY_MSGPACK_INCLUDES INCLUDE REGEX "^/")
+set_property(TARGET PkgConfig::MSGPACK
+  PROPERTY INTERFACE_INCLUDE_DIRECTORIES "${GANGWAY_MSGPACK_INCLUDES}")
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)

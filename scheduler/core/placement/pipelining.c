@@ -212,7 +212,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
     uint32_t followed = 0;
     if (nothing_follows(attempt->job, ready))
         return true;
-    for (int i = 0; i < GW_PIPELINED_SUCCESSORS_MAX; i++) {
+    for (uint32_t i = 0; i < GW_PIPELINED_SUCCESSORS_MAX; i++) {
         if (!gw_sched_edge_successors_next(sched, &from, &row))
             return true;
         /* GW_INDEX_ALL means that all tasks of a job, not only one of them, depend on this task. */

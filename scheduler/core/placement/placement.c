@@ -139,7 +139,7 @@ static struct gw_worker *worker_with_room(struct gw_sched *sched, const struct g
         return best;
     /* The class lists its queues by length. Queues whose length has reached the window are full, so
      * the search skips their lists. */
-    int tries = 0;
+    uint32_t tries = 0;
     uint64_t below = (UINT64_C(1) << gw_sched_worker_queue_step(window)) - 1;
     for (uint64_t rooms = shape->rooms & below; rooms; rooms &= rooms - 1) {
         const struct gw_worker_queue *first = shape->room[__builtin_ctzll(rooms)];

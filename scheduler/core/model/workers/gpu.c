@@ -344,7 +344,7 @@ static int by_number(const void *a, const void *b)
 static void pick_whole(const struct gw_worker *worker, const struct gw_resource_class *shape,
                        uint32_t wanted, uint32_t *numbers)
 {
-    struct group group;
+    struct group group = {0};
     uint32_t level = 0;
     if (shape->on_instances) {
         (void)pick_instances(worker, shape, wanted, numbers);
