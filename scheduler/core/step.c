@@ -120,7 +120,10 @@ void gw_sched_free(struct gw_sched *sched)
     gw_map_deinit(&sched->gangs);
     gw_array_deinit(&sched->workers);
     gw_array_deinit(&sched->by_free);
-    gw_array_deinit(&sched->reservation.reserved_ranks);
+    for (int i = 0; i < GW_RESERVATIONS; i++) {
+        gw_array_deinit(&sched->reservations[i].reserved_ranks);
+        gw_array_deinit(&sched->preemptions.items[i].victims);
+    }
     gw_array_deinit(&sched->shapes);
     gw_strmap_deinit(&sched->names);
     gw_sched_worker_names_deinit(sched);
@@ -632,7 +635,8 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
             gw_sched_settle(sched);
         while (gw_sched_adopt_settle(sched));
         gw_sched_placement(sched);
-    } while (gw_sched_ranges_feed(sched) || (sched->accounts && gw_sched_preemption_settle(sched)));
+    } while (gw_sched_ranges_feed(sched) || ((sched->accounts || sched->preemptions.running) &&
+                                             gw_sched_preemption_settle(sched)));
     gw_sched_actors_place(sched);
     gw_sched_work_stealing(sched);
     gw_sched_workers_leave_settle(sched);

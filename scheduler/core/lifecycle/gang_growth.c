@@ -22,7 +22,7 @@ static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_at
 {
     struct gw_gang_sum sum = {.shape = shape};
     /* Another gang may take the free room, or workers that cannot connect may limit it. */
-    if (sched->reservation.job || gw_sched_parting_any(sched))
+    if (sched->reserved || gw_sched_parting_any(sched))
         return 0;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];

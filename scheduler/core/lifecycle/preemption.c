@@ -26,7 +26,7 @@ struct waiting {
 /* A reservation for work within its quotas stays, unless it is this work's, or comes later. */
 static bool may_displace(const struct gw_sched *sched, const struct gw_queue *queue)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_reservation *reservation = &sched->reservations[GW_RESERVATION_OF_GANG];
     return !reservation->job || queue == reservation->queue ||
            gw_sched_queue_quota(reservation->queue) != GW_QUOTA_WITHIN ||
            gw_sched_queue_before(queue, reservation->queue);
@@ -81,7 +81,8 @@ static void find_waiting(const struct gw_sched *sched, struct waiting *waiting)
 
 /* -- Who ends ---------------------------------------------------------------------------------- */
 
-static void tell(struct gw_sched *sched, const struct gw_victim *victim, const char *by)
+static void tell(struct gw_sched *sched, uint32_t number, const struct gw_victim *victim,
+                 const char *by)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[victim->slot];
     const struct gw_msg_spec *spec =
@@ -89,7 +90,7 @@ static void tell(struct gw_sched *sched, const struct gw_victim *victim, const c
     const uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
     const bool steps = victim->gang && spec->kind == GW_SPEC_FUNCTION;
     gw_sched_preemption_add(
-        sched, victim->slot,
+        sched, number, victim->slot,
         steps && grace_ns < UINT64_MAX - sched->now_ns ? sched->now_ns + grace_ns : UINT64_MAX);
     if (victim->gang)
         gw_sched_gang_control_preempt(sched, victim->gang, by);
@@ -98,14 +99,23 @@ static void tell(struct gw_sched *sched, const struct gw_victim *victim, const c
                              &(struct gw_kill_row){attempt->id, grace_ns, GW_KILL_PREEMPT});
 }
 
+/* Returns the number of the next preemption, or 0 if as many as possible are in progress. */
+static uint32_t next_number(const struct gw_sched *sched)
+{
+    const uint32_t left = GW_RESERVATIONS_HELD & ~sched->preemptions.running;
+    return left ? (uint32_t)__builtin_ctz(left) : 0;
+}
+
 static void begin(struct gw_sched *sched, struct gw_queue *queue, const struct gw_victims *victims)
 {
+    const uint32_t number = next_number(sched);
     char by[GW_PREEMPTED_BY_BYTES];
     (void)gw_sched_preemption_by(queue->job, by);
-    gw_sched_reservation_hold(sched, queue, victims->reserved_ranks, victims->reserved_count);
-    gw_sched_preemption_begin(sched, queue);
+    gw_sched_reservation_hold(sched, number, queue, victims->reserved_ranks,
+                              victims->reserved_count);
+    gw_sched_preemption_begin(sched, number, queue);
     for (uint32_t i = 0; i < victims->count; i++)
-        tell(sched, &victims->items[i], by);
+        tell(sched, number, &victims->items[i], by);
 }
 
 /* Returns true if one of the first `count` queues asks for the same with the same rights. */
@@ -144,9 +154,9 @@ static void look(struct gw_sched *sched)
 /* -- Progress ---------------------------------------------------------------------------------- */
 
 /* Ends the gangs of functions whose grace period is over. */
-static void end_late(struct gw_sched *sched)
+static void end_late(struct gw_sched *sched, uint32_t number)
 {
-    const struct gw_preemption *preemption = &sched->accounts->preemption;
+    const struct gw_preemption *preemption = &sched->preemptions.items[number];
     for (uint32_t i = 0; i < preemption->victims.count; i++) {
         const struct gw_preempted *victim = &preemption->victims.items[i];
         struct gw_gang_attempt *gang =
@@ -154,7 +164,7 @@ static void end_late(struct gw_sched *sched)
         char text[GW_ERROR_TEXT_MAX] = "it was preempted";
         if (victim->until_ns > sched->now_ns)
             continue;
-        gw_sched_preemption_kill(sched, i);
+        gw_sched_preemption_kill(sched, number, i);
         if (!gang || gang->state != GW_GANG_RUNNING)
             continue;
         (void)gw_sched_preemption_text(sched, gang->job, gang->index, text, sizeof text);
@@ -165,61 +175,64 @@ static void end_late(struct gw_sched *sched)
 }
 
 /* Functions that have not returned need not end any more. */
-static void spare(struct gw_sched *sched, const struct gw_preempted *victim)
+static void spare(struct gw_sched *sched, uint32_t number, const struct gw_preempted *victim)
 {
     struct gw_gang_attempt *gang = gw_sched_gang_find(sched, victim->attempt);
     if (!gang || gang->state != GW_GANG_RUNNING || gang->paused || gang->job->paused ||
         victim->until_ns == UINT64_MAX)
         return;
-    gw_sched_preemption_spare(sched, gang);
+    gw_sched_preemption_spare(sched, number, gang);
     gw_sched_gang_control_spare(sched, gang);
 }
 
-/* Returns true if more tasks may be placed. */
-static bool follow(struct gw_sched *sched)
+/* Returns true if the preemption is over: more tasks may be placed. */
+static bool follow(struct gw_sched *sched, uint32_t number)
 {
-    const struct gw_preemption *preemption = &sched->accounts->preemption;
-    const bool held = sched->reservation.held;
+    const struct gw_preemption *preemption = &sched->preemptions.items[number];
+    const bool held = sched->reserved >> number & 1;
     uint32_t live = 0;
     for (uint32_t i = 0; i < preemption->victims.count; i++)
         live += gw_sched_preemption_lives(sched, &preemption->victims.items[i]);
     if (held && live > 0) {
-        end_late(sched);
+        end_late(sched, number);
         return false;
     }
     for (uint32_t i = 0; i < preemption->victims.count && !held; i++)
-        spare(sched, &preemption->victims.items[i]);
-    gw_sched_preemption_over(sched);
+        spare(sched, number, &preemption->victims.items[i]);
+    gw_sched_preemption_over(sched, number);
     if (!held)
         return true;
     /* The room is free, and still the task did not start. To preempt again soon could repeat that.
      */
-    gw_sched_reservation_clear(sched);
+    gw_sched_reservation_clear(sched, number);
     gw_sched_preemption_looked(sched, sched->now_ns + GW_PREEMPT_FAILED_NS, false);
     return true;
 }
 
 bool gw_sched_preemption_settle(struct gw_sched *sched)
 {
-    if (!sched->accounts || sched->shutting_down)
+    bool over = false;
+    if (sched->shutting_down)
         return false;
-    if (sched->accounts->preemption.job)
-        return follow(sched);
-    if (sched->accounts->preemption.look_ns <= sched->now_ns && sched->workers_ready)
+    GW_EACH_RESERVATION(number, sched->preemptions.running)
+    over |= follow(sched, number);
+    if (!over && sched->accounts && next_number(sched) && sched->workers_ready &&
+        sched->preemptions.look_ns <= sched->now_ns)
         look(sched);
-    return false;
+    return over;
 }
 
 uint64_t gw_sched_preemption_deadline_ns(const struct gw_sched *sched)
 {
+    const struct gw_preemptions *preemptions = &sched->preemptions;
     uint64_t first_ns = UINT64_MAX;
-    if (!sched->accounts || sched->shutting_down)
+    if (sched->shutting_down)
         return first_ns;
-    const struct gw_preemption *preemption = &sched->accounts->preemption;
-    if (!preemption->job)
-        return preemption->waits && sched->workers_ready ? preemption->look_ns : first_ns;
-    for (uint32_t i = 0; i < preemption->victims.count; i++)
-        if (preemption->victims.items[i].until_ns < first_ns)
-            first_ns = preemption->victims.items[i].until_ns;
+    if (sched->accounts && preemptions->waits && next_number(sched) && sched->workers_ready)
+        first_ns = preemptions->look_ns;
+    GW_EACH_RESERVATION(number, preemptions->running)
+    for (uint32_t i = 0; i < preemptions->items[number].victims.count; i++)
+        if (preemptions->items[number].victims.items[i].until_ns < first_ns)
+            first_ns = preemptions->items[number].victims.items[i].until_ns;
     return first_ns;
 }

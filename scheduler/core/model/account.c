@@ -435,12 +435,12 @@ void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64
     note_use(sched->accounts, job);
 }
 
-void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt, bool preempted)
+void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt,
+                        uint32_t preempted)
 {
-    if (attempt->preempted == preempted)
-        return;
-    attempt->preempted = preempted;
-    if (!attempt->billed)
+    const bool before = attempt->preempted;
+    attempt->preempted = preempted & 0xf;
+    if (!attempt->billed || before == (preempted != 0))
         return;
     GW_EACH_ACCOUNT_HOLDER(attempt->job, holder)
     if (preempted)
@@ -596,7 +596,6 @@ static void free_accounts(struct gw_accounts *accounts)
         gw_array_deinit(&accounts->items[i].children);
         gw_array_deinit(&accounts->items[i].payers);
     }
-    gw_array_deinit(&accounts->preemption.victims);
     gw_array_deinit(&accounts->payers);
     gw_array_deinit(&accounts->moved);
     gw_strmap_deinit(&accounts->names);
@@ -635,10 +634,6 @@ void gw_accounts_set(struct gw_sched *sched, const struct gw_cluster_policy *pol
         sched->accounts->stale = true;
         sched->accounts->uses_changed = true;
         transfer_usage(sched, before);
-        if (before) {
-            sched->accounts->preemption = before->preemption;
-            before->preemption = (struct gw_preemption){0};
-        }
     }
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         gw_account_pay(sched, job);

@@ -12,7 +12,6 @@
 #define GW_SCHEDULER_CORE_ACCOUNT_H
 
 #include "scheduler/core/model/account_config.h"
-#include "scheduler/core/model/preemption.h"
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/model/user.h"
 
@@ -95,7 +94,6 @@ struct gw_accounts {
     GW_ARRAY(uint64_t) moved;       /* jobs whose gw_account_quota_kind has changed since then */
     uint32_t rankings;              /* in this period of GW_POLICY_RANK_NS */
     uint64_t period_ns, written_ns; /* begin of the period; time of the last durable usage */
-    struct gw_preemption preemption;
 };
 
 /* gw_accounts_set makes the core follow a checked policy, which is copied; NULL: no policy. All
@@ -177,9 +175,10 @@ struct gw_account_use gw_account_quota_need(const struct gw_queue *queue);
 
 /* gw_account_quota_claim records what a job will use when preempted work has ended, so that others
  * do not use it; job NULL: nothing. gw_account_preempt marks an attempt as one that was told to end
- * for it, or not any more. Only for use in model/. There is a policy. */
+ * for it, or not any more. Only for use in model/. */
 void gw_account_quota_claim(struct gw_accounts *accounts, const struct gw_account_part *claim);
-void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt, bool preempted);
+void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt,
+                        uint32_t preempted);
 
 /* gw_account_quota_without returns gw_account_quota as if these parts had ended. */
 enum gw_quota gw_account_quota_without(const struct gw_queue *queue, struct gw_account_parts ended,

@@ -1,10 +1,11 @@
-/* The preemption: running work that saves and ends, so that work that waits can start in its place.
- * At most one is in progress. lifecycle/preemption.h has the rules. It exists only with a policy,
- * and a later term of the scheduler forgets it. */
+/* Preemptions: running work that saves and ends, so that work that waits can start in its place.
+ * lifecycle/preemption.h has the rules. They begin only with a policy, and a later term of the
+ * scheduler forgets them. */
 #ifndef GW_SCHEDULER_CORE_MODEL_PREEMPTION_H
 #define GW_SCHEDULER_CORE_MODEL_PREEMPTION_H
 
 #include "graph/base/array.h"
+#include "scheduler/core/model/reserved.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,14 +24,23 @@ struct gw_preempted {
 };
 
 struct gw_preemption {
-    uint64_t job; /* whose task `index` waits for the room; 0: no preemption is in progress */
+    uint64_t job; /* whose task `index` waits for the room */
     uint32_t index;
-    uint64_t look_ns; /* no work to preempt is looked for before this time */
-    bool waits;       /* at the last look, some work waited that might preempt */
     GW_ARRAY(struct gw_preempted) victims;
 };
 
-enum { GW_PREEMPTED_BY_BYTES = 128 };
+struct gw_preemptions {
+    struct gw_preemption items[GW_RESERVATIONS]; /* by the number of the reservation */
+    uint32_t running;                            /* the set of those in progress */
+    uint64_t look_ns; /* no work to preempt is looked for before this time */
+    bool waits;       /* at the last look, some work waited that might preempt */
+};
+
+enum {
+    GW_PREEMPTED_BY_BYTES = 128,
+    /* The number of attempts that still end although their preemption is over. */
+    GW_PREEMPTED_STILL = GW_RESERVATIONS
+};
 
 /* gw_sched_preemption_by writes for whom work is preempted: "job 7 of account vision". It returns
  * `text`. */
@@ -45,19 +55,26 @@ bool gw_sched_preemption_text(const struct gw_sched *sched, const struct gw_job 
 /* gw_sched_preemption_lives returns true if an attempt that was told to end has not ended. */
 bool gw_sched_preemption_lives(const struct gw_sched *sched, const struct gw_preempted *victim);
 
-/* gw_sched_preemption_check asserts that the preemption and its reservation agree. */
+/* gw_sched_preemption_of returns the number of the preemption for a job, or 0: there is at most one
+ * for a job. */
+uint32_t gw_sched_preemption_of(const struct gw_sched *sched, const struct gw_job *job);
+
+/* gw_sched_preemption_check asserts that preemptions, their victims and reservations agree. */
 void gw_sched_preemption_check(const struct gw_sched *sched);
 
 /* Changes of state. gw_sched_preemption_begin: the first task of a queue waits for the room.
  * gw_sched_preemption_add: an attempt in this slot, or its gang, is told to end, by the scheduler
  * at until_ns if it goes on. gw_sched_preemption_kill: it was told so. gw_sched_preemption_spare:
  * a gang need not end after all. gw_sched_preemption_over: nobody waits for the room any more.
- * gw_sched_preemption_looked: the next look is at next_ns. There is a policy. */
-void gw_sched_preemption_begin(struct gw_sched *sched, const struct gw_queue *queue);
-void gw_sched_preemption_add(struct gw_sched *sched, uint32_t slot, uint64_t until_ns);
-void gw_sched_preemption_kill(struct gw_sched *sched, uint32_t at);
-void gw_sched_preemption_spare(struct gw_sched *sched, const struct gw_gang_attempt *gang);
-void gw_sched_preemption_over(struct gw_sched *sched);
+ * gw_sched_preemption_looked: the next look is at next_ns. */
+void gw_sched_preemption_begin(struct gw_sched *sched, uint32_t number,
+                               const struct gw_queue *queue);
+void gw_sched_preemption_add(struct gw_sched *sched, uint32_t number, uint32_t slot,
+                             uint64_t until_ns);
+void gw_sched_preemption_kill(struct gw_sched *sched, uint32_t number, uint32_t at);
+void gw_sched_preemption_spare(struct gw_sched *sched, uint32_t number,
+                               const struct gw_gang_attempt *gang);
+void gw_sched_preemption_over(struct gw_sched *sched, uint32_t number);
 void gw_sched_preemption_looked(struct gw_sched *sched, uint64_t next_ns, bool waits);
 
 #endif

@@ -22,7 +22,9 @@
 #include "scheduler/core/model/options.h"
 #include "scheduler/core/model/outgoing.h"
 #include "scheduler/core/model/parted.h"
+#include "scheduler/core/model/preemption.h"
 #include "scheduler/core/model/pures.h"
+#include "scheduler/core/model/reserved.h"
 #include "scheduler/core/model/spans.h"
 #include "scheduler/core/model/states.h"
 
@@ -429,10 +431,11 @@ struct gw_worker {
     uint64_t memory_bytes, memory_free;
     uint32_t slots_over; /* slots in use that the worker does not have; freed ones reduce it */
     uint64_t memory_over;
-    uint32_t reserved_ranks; /* of the gang that holds the reservation */
+    uint32_t reserved;       /* the set of reservations with ranks here */
     uint32_t reserved_slots; /* free slots that are kept for these ranks, at most */
-    uint32_t blocked;        /* attempts that wait for other tasks */
-    uint32_t aside;          /* attempts that memory need not wait for, see memory.h */
+    uint32_t reserved_ranks[GW_RESERVATIONS];
+    uint32_t blocked; /* attempts that wait for other tasks */
+    uint32_t aside;   /* attempts that memory need not wait for, see memory.h */
     struct gw_gpu *gpus;
     struct gw_stock *stock;
     uint32_t stock_count;
@@ -476,7 +479,7 @@ struct gw_attempt {
     bool stands : 1;               /* a call of an actor, or an actor that has started */
     bool pipelined : 1;            /* its task waits: its inputs do not count as fetched yet */
     bool drain_ends : 1;           /* is being ended because its worker is drained */
-    bool preempted : 1;            /* was told to end, see preemption.h */
+    uint8_t preempted : 4;         /* was told to end by this preemption; 0: by none */
     bool ends_next : 1;            /* adopted as ended: the report of its end will follow */
     bool billed : 1;               /* its payer is billed while it runs, see account.h */
     bool fetches : 1;              /* the worker fetches some inputs for this attempt */
@@ -606,26 +609,6 @@ struct gw_stub {
     uint32_t block;
 };
 
-/* Workers reserved for ranks of the gang that holds the reservation. See reservation.h. */
-struct gw_reserved_rank {
-    struct gw_worker *worker;
-    uint32_t ranks;
-    bool let; /* its memory allowed a placement when it was chosen */
-};
-
-struct gw_reservation {
-    uint64_t job; /* job of the gang; 0: no reservation */
-    uint32_t index;
-    struct gw_queue *queue; /* of the gang; valid from the review in a step until its end */
-    struct gw_resource_class *shape; /* likewise */
-    GW_ARRAY(struct gw_reserved_rank) reserved_ranks;
-    uint64_t workers_epoch, made_ns;
-    uint64_t start_ns;  /* latest start according to time limits; UINT64_MAX: unknown */
-    bool seen;          /* start_ns was computed in this step */
-    bool held;          /* of work for which other work is preempted: it is not displaced */
-    uint64_t overtaken; /* size of the gangs that overtook since a gang with a reservation began */
-};
-
 /* An event whose fact may not be committed yet. */
 struct gw_event_waiting {
     uint64_t number, fact;
@@ -680,7 +663,9 @@ struct gw_sched {
     GW_ARRAY(struct gw_parting) partings;
     struct gw_queue *ageing, *ageing_last; /* waiting gangs, by ages_ns */
     uint64_t elastic_ns;                   /* next end of a gang's wait for all ranks; 0: none */
-    struct gw_reservation reservation;
+    struct gw_reservation reservations[GW_RESERVATIONS];
+    uint32_t reserved; /* the set of those that exist */
+    struct gw_preemptions preemptions;
     GW_ARRAY(struct gw_object) objects;
     uint32_t free_object;
     GW_ARRAY(struct gw_holder) holders;

@@ -46,7 +46,7 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
             continue;
         /* A waiting gang with a reservation does not count: nothing is pipelined to its reserved
          * slots. */
-        if (top && shape->blocked && shape->ranks > 0 && sched->reservation.job)
+        if (top && shape->blocked && shape->ranks > 0 && sched->reserved)
             continue;
         if (top && (shape->could || !shape->blocked) &&
             (!first || gw_sched_queue_before(top, first)))
@@ -206,7 +206,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     const struct gw_worker_queue *lane = attempt->lane;
     const struct gw_queue *ready = rivals->ready;
-    const bool across = !rivals->wait && !sched->reservation.job;
+    const bool across = !rivals->wait && !sched->reserved;
     struct gw_successors from = gw_sched_edge_successors_of(attempt->job, attempt->index);
     struct gw_row row = {0};
     uint32_t followed = 0;

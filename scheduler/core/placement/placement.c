@@ -195,8 +195,8 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
     struct gw_choice choice = {
         .shape = shape, .spec = spec, .bytes = gw_sched_memory_expected(spec)};
     choice.held_back = choice.bytes && gw_sched_window_held_back(queue, row);
-    choice.passes = !sched->reservation.job ||
-                    gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
+    if (sched->reserved)
+        choice.restricts = gw_sched_reservation_restricts(sched, queue, spec);
     weigh_inputs(sched, job, row, &choice);
     uint32_t window = 1;
     if (!shape->alone)
@@ -259,7 +259,7 @@ static inline bool place_task(struct gw_sched *sched, struct gw_queue *queue,
 static bool place_nested(struct gw_sched *sched, struct gw_resource_class *shape,
                          struct placing *placing)
 {
-    struct gw_queue *queue = sched->reservation.job ? gw_sched_queue_nested(shape) : NULL;
+    struct gw_queue *queue = sched->reserved ? gw_sched_queue_nested(shape) : NULL;
     return queue && !gw_sched_range_full(queue->job) &&
            place_row(sched, queue, gw_bits_first(&queue->ready), placing);
 }
@@ -269,7 +269,7 @@ static bool place_nested(struct gw_sched *sched, struct gw_resource_class *shape
 /* Which workers a gang may use. */
 struct search {
     const struct gw_queue *queue;
-    bool passes;          /* the reservation does not restrict this gang */
+    uint32_t restricts;   /* the set of reservations whose room this gang may not use */
     bool named;           /* only the workers that the gang prefers by name */
     const uint8_t *ended; /* by slot: attempts that count as ended; NULL: none */
 };
@@ -361,9 +361,9 @@ static uint32_t find_packs(struct gw_sched *sched, struct search search, struct 
                              ? gw_sched_forecast_without(sched, worker, shape, search.ended)
                              : gw_sched_gang_size_ranks_at(sched, worker, shape, false);
         uint32_t most = ranks > 0 ? gw_sched_packing_most(shape, worker) : 0;
-        if (ranks > 0 && worker->reserved_ranks && !search.passes) {
+        if (ranks > 0 && (worker->reserved & search.restricts)) {
             uint64_t left =
-                gw_sched_reservation_guard_leaves(worker, shape, sched->reservation.shape);
+                gw_sched_reservation_guard_leaves(sched, worker, shape, search.restricts);
             ranks = left < ranks ? left : ranks;
         }
         if (ranks > 0 && (!search.named || gw_sched_need_names(shape->need, worker)))
@@ -381,7 +381,7 @@ uint32_t gw_sched_placement_room(struct gw_sched *sched, const struct gw_queue *
     struct gw_pack *packs =
         gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *packs);
     GW_MUST_PTR(packs);
-    const uint32_t count = find_packs(sched, (struct search){queue, true, false, ended}, packs);
+    const uint32_t count = find_packs(sched, (struct search){queue, 0, false, ended}, packs);
     for (uint32_t i = 0; i < count; i++)
         reserved_ranks[i] = (struct gw_reserved_rank){packs[i].worker, packs[i].ranks, true};
     return count;
@@ -392,11 +392,12 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     struct gw_resource_class *shape = queue->shape;
     const struct gw_spec *spec =
         &queue->job->specs.items[queue->job->tasks.spec[gw_bits_first(&queue->ready)]];
-    bool passes = gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
+    const uint32_t restricts =
+        sched->reserved ? gw_sched_reservation_restricts(sched, queue, spec) : 0;
     gw_sched_queue_part(shape, false);
     uint64_t least = gw_sched_gang_size_least(shape), slots = least * shape->slots;
     /* Quick check: without enough free slots or GPUs in total, no worker needs to be examined. */
-    if ((passes ? sched->slots_free : sched->slots_open) < slots ||
+    if ((restricts == sched->reserved ? sched->slots_open : sched->slots_free) < slots ||
         (!shape->gpu_fraction && sched->gpus_free < least * gw_sched_queue_class_gpus(shape)))
         return false;
     struct gw_pack *packs =
@@ -404,9 +405,9 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     GW_MUST_PTR(packs);
     uint32_t taken = 0;
     if (shape->need && shape->need->prefer)
-        taken = find_packs(sched, (struct search){queue, passes, true, NULL}, packs);
+        taken = find_packs(sched, (struct search){queue, restricts, true, NULL}, packs);
     if (taken == 0)
-        taken = find_packs(sched, (struct search){queue, passes, false, NULL}, packs);
+        taken = find_packs(sched, (struct search){queue, restricts, false, NULL}, packs);
     if (taken == 0)
         return false;
     struct gw_placed_rank *placed_ranks =
@@ -465,7 +466,7 @@ static struct turn next_turn(struct gw_sched *sched)
         } else if (shape->could && shape->slots) { /* a task without a slot gains by no free slot */
             if (shape->ranks == 0)
                 blocked_task = first_of(blocked_task, top);
-            if (shape->ranks == 0 || !sched->reservation.job)
+            if (shape->ranks == 0 || !sched->reserved)
                 blocked_top = first_of(blocked_top, top);
         }
     }
@@ -518,11 +519,10 @@ static void place_turn(struct gw_sched *sched, const struct turn *turn)
     }
 }
 
-/* Places the task for which other work was preempted, if its room is free: it may not be the first
- * of its class. */
-static void place_held(struct gw_sched *sched)
+/* Places a task for which other work was preempted, if its room is free: it may not be the first of
+ * its class. */
+static void place_held(struct gw_sched *sched, struct gw_queue *queue)
 {
-    struct gw_queue *queue = sched->reservation.queue;
     if (gw_sched_queue_over_quota(queue) || queue->heap_at == GW_NO_INDEX ||
         gw_sched_range_full(queue->job))
         return;
@@ -538,8 +538,8 @@ void gw_sched_placement(struct gw_sched *sched)
     gw_sched_reservation_review(sched);
     if (sched->workers_ready == 0 || sched->shutting_down)
         return;
-    if (sched->reservation.held && sched->freed)
-        place_held(sched);
+    GW_EACH_RESERVATION(number, sched->freed ? sched->reserved & GW_RESERVATIONS_HELD : 0)
+    place_held(sched, sched->reservations[number].queue);
     do {
         if (sched->freed)
             gw_sched_queues_unblock(sched);

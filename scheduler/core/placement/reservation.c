@@ -27,17 +27,18 @@ enum { OPENINGS_MIN = 256, OPENINGS_EACH = 4 };
 
 /* -- Owner of the reservation -------------------------------------------------------------- */
 
-static bool still_holds(struct gw_sched *sched)
+static bool still_holds(struct gw_sched *sched, uint32_t number)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_reservation *reservation = &sched->reservations[number];
+    const bool held = number != GW_RESERVATION_OF_GANG;
     struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     if (!job || job->compacted || gw_sched_job_rests(job) ||
         job->tasks.state[reservation->index] != GW_TASK_READY ||
-        (reservation->workers_epoch != sched->workers_epoch && !reservation->held) ||
-        (reservation->held && !sched->accounts))
+        (reservation->workers_epoch != sched->workers_epoch && !held) || (held && !sched->accounts))
         return false;
-    gw_sched_reservation_requeue(sched, gw_sched_task_ready_queue(sched, job, reservation->index));
-    if (gw_sched_queue_over_quota(reservation->queue) && !reservation->held)
+    gw_sched_reservation_requeue(sched, number,
+                                 gw_sched_task_ready_queue(sched, job, reservation->index));
+    if (gw_sched_queue_over_quota(reservation->queue) && !held)
         return false;
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
@@ -51,10 +52,9 @@ static bool still_holds(struct gw_sched *sched)
 void gw_sched_reservation_review(struct gw_sched *sched)
 {
     gw_sched_reservation_unsee(sched);
-    if (sched->reservation.job && !still_holds(sched))
-        gw_sched_reservation_clear(sched);
-    else if (sched->reservation.held)
-        gw_sched_reservation_set_held(sched); /* other workers may have come or gone */
+    GW_EACH_RESERVATION(number, sched->reserved)
+    if (!still_holds(sched, number))
+        gw_sched_reservation_clear(sched, number);
 }
 
 /* Tasks that running tasks wait for come first, because the running tasks free no slots before. */
@@ -156,13 +156,19 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_resource_class *s
     return count;
 }
 
-/* Reserves these ranks for the first task of a queue, in place of the present reservation. */
-static void reserve(struct gw_sched *sched, struct gw_queue *queue,
+static struct gw_reservation *of_gang(struct gw_sched *sched)
+{
+    return &sched->reservations[GW_RESERVATION_OF_GANG];
+}
+
+/* Reserves these ranks for the first task of a queue, in place of those of the first waiting gang.
+ */
+static void reserve(struct gw_sched *sched, uint32_t number, struct gw_queue *queue,
                     const struct gw_reserved_rank *reserved_ranks, uint32_t count)
 {
-    if (sched->reservation.job)
-        gw_sched_reservation_clear(sched);
-    gw_sched_worker_queue_reserve_for(sched, queue, reserved_ranks, count);
+    if (of_gang(sched)->job)
+        gw_sched_reservation_clear(sched, GW_RESERVATION_OF_GANG);
+    gw_sched_worker_queue_reserve_for(sched, number, queue, reserved_ranks, count);
     for (uint32_t i = 0; i < count; i++)
         if (gw_sched_worker_drains(reserved_ranks[i].worker))
             gw_sched_work_stealing_recall_queued(sched, reserved_ranks[i].worker);
@@ -183,21 +189,20 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
         count = choose(sched, &smaller, queue->job->id, reserved_ranks);
     }
     if (count)
-        reserve(sched, queue, reserved_ranks, count);
+        reserve(sched, GW_RESERVATION_OF_GANG, queue, reserved_ranks, count);
 }
 
-void gw_sched_reservation_hold(struct gw_sched *sched, struct gw_queue *queue,
+void gw_sched_reservation_hold(struct gw_sched *sched, uint32_t number, struct gw_queue *queue,
                                const struct gw_reserved_rank *reserved_ranks, uint32_t count)
 {
-    reserve(sched, queue, reserved_ranks, count);
-    gw_sched_reservation_set_held(sched);
+    reserve(sched, number, queue, reserved_ranks, count);
 }
 
 /* Returns a worker with reserved ranks that has not enough free room for them, or NULL. With a rank
  * layout, only a worker of the same entry as `of` is returned. */
-static struct gw_worker *wanting(const struct gw_sched *sched, const struct gw_worker *of)
+static struct gw_worker *wanting(struct gw_sched *sched, const struct gw_worker *of)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_reservation *reservation = of_gang(sched);
     const struct gw_places *places = gw_sched_places_of(reservation->shape);
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
@@ -219,9 +224,9 @@ static void move(struct gw_sched *sched, struct gw_queue *queue)
     bool whole = shape->per_node || gw_sched_places_of(shape);
     while ((to = gw_sched_window_most_free(sched, shape)) && (from = wanting(sched, to))) {
         uint64_t ranks = gw_sched_gang_size_ranks_at(sched, to, shape, false);
-        if (whole && ranks >= gw_sched_packing_most(shape, to) && !to->reserved_ranks)
+        if (whole && ranks >= gw_sched_packing_most(shape, to) && !to->reserved)
             make(sched, queue);
-        if (whole || ranks <= to->reserved_ranks)
+        if (whole || ranks <= to->reserved_ranks[GW_RESERVATION_OF_GANG])
             return;
         gw_sched_reservation_move(sched, from, to);
     }
@@ -229,8 +234,8 @@ static void move(struct gw_sched *sched, struct gw_queue *queue)
 
 void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *queue, bool behind)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
-    if (reservation->held)
+    const struct gw_reservation *reservation = of_gang(sched);
+    if (sched->reserved & GW_RESERVATIONS_HELD)
         return;
     if (reservation->job && reservation->queue == queue) {
         move(sched, queue);
@@ -243,15 +248,16 @@ void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *qu
                gw_sched_queue_before(queue, reservation->queue)) {
         /* A task without a slot gains nothing by this, and next_turn does not count it among the
          * blocked tasks: the gang would make its reservation again, without end. */
-        gw_sched_reservation_clear(sched);
+        gw_sched_reservation_clear(sched, GW_RESERVATION_OF_GANG);
     }
 }
 
 /* -- What other tasks may use -------------------------------------------------------------- */
 
-uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *attempt)
+uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint32_t number,
+                                    uint64_t *attempt)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_reservation *reservation = &sched->reservations[number];
     struct gw_opening last = {.known = true};
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     const struct gw_resource_class *shape =
@@ -285,43 +291,54 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
 
 /* -- Consistency check --------------------------------------------------------------------- */
 
-void gw_sched_reservation_check(const struct gw_sched *sched)
+static void check_one(const struct gw_sched *sched, uint32_t number)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
-    uint64_t reserved_ranks = 0, ranks = 0, counted = 0;
+    const struct gw_reservation *reservation = &sched->reservations[number];
+    const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
+    uint64_t ranks = 0;
+    assert((sched->reserved >> number & 1) == (reservation->job != 0));
     assert(reservation->job || reservation->reserved_ranks.count == 0);
-    for (size_t i = 0; i < sched->workers.count; i++) {
-        const struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || !worker->reserved_ranks)
-            continue;
-        assert(worker->state == GW_WORKER_READY);
-        reserved_ranks++;
-        counted += worker->reserved_ranks;
-    }
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
-        assert(reservation->reserved_ranks.items[i].ranks ==
-               reservation->reserved_ranks.items[i].worker->reserved_ranks);
-        ranks += reservation->reserved_ranks.items[i].ranks;
+        const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
+        assert(reserved->ranks == reserved->worker->reserved_ranks[number]);
+        ranks += reserved->ranks;
     }
-    assert(reserved_ranks == reservation->reserved_ranks.count && counted == ranks);
     if (!reservation->job || sched->shutting_down)
         return;
-    const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     assert(job && job->tasks.state[reservation->index] == GW_TASK_READY);
     const struct gw_resource_class *shape =
         job->specs.items[job->tasks.spec[reservation->index]].shape;
-    assert(shape->ranks > 0 || (reservation->held && ranks == 1));
+    assert(shape->ranks > 0 || (number != GW_RESERVATION_OF_GANG && ranks == 1));
     assert(ranks <= (shape->ranks ? shape->ranks : 1) && ranks >= gw_sched_gang_size_least(shape));
-    for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
-        assert(reservation->reserved_ranks.items[i].worker->reserved_slots ==
-               reservation->reserved_ranks.items[i].ranks * shape->slots);
+    assert(reservation->slots == shape->slots);
+}
+
+void gw_sched_reservation_check(const struct gw_sched *sched)
+{
+    size_t places = 0, counted = 0;
+    for (uint32_t number = 0; number < GW_RESERVATIONS; number++) {
+        check_one(sched, number);
+        places += sched->reservations[number].reserved_ranks.count;
+    }
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        uint32_t slots = 0;
+        for (uint32_t number = 0; worker && number < GW_RESERVATIONS; number++) {
+            const uint32_t ranks = worker->reserved_ranks[number];
+            assert((worker->reserved >> number & 1) == (ranks > 0));
+            slots += ranks * sched->reservations[number].slots;
+            counted += ranks > 0;
+        }
+        assert(!worker || (slots == worker->reserved_slots &&
+                           (!worker->reserved || worker->state == GW_WORKER_READY)));
+    }
+    assert(places == counted);
 }
 
 /* Returns true if a task comes first, or is the gang with the reservation. */
 static bool comes_first(const struct gw_reservation *reservation, const struct gw_queue *queue)
 {
-    return queue == reservation->queue || queue->job->depth > 0 ||
-           (!reservation->held && gw_sched_queue_before(queue, reservation->queue));
+    return queue == reservation->queue || gw_sched_queue_before(queue, reservation->queue);
 }
 
 /* The slots or GPUs of so many ranks. */
@@ -343,27 +360,23 @@ static bool may_overtake(const struct gw_reservation *reservation, const struct 
 void gw_sched_reservation_on_gang(struct gw_sched *sched, const struct gw_queue *queue,
                                   uint32_t ranks)
 {
-    if (sched->reservation.job && !comes_first(&sched->reservation, queue))
+    if (of_gang(sched)->job && queue->job->depth == 0 && !comes_first(of_gang(sched), queue))
         gw_sched_reservation_overtake(sched, size_of(queue->shape, ranks));
 }
 
-bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim)
+/* Returns true if a task may use the room of the first waiting gang. */
+static bool passes(struct gw_sched *sched, const struct gw_queue *queue,
+                   const struct gw_msg_spec *spec)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
-    if (!reservation->job)
+    const struct gw_reservation *reservation = of_gang(sched);
+    if (comes_first(reservation, queue))
         return true;
-    if (!claim->queue)
-        return false;
-    if (comes_first(reservation, claim->queue))
-        return true;
-    if (reservation->held)
-        return false; /* the room is soon free, and nothing may delay its use */
-    const struct gw_msg_spec *spec = &claim->spec->message;
-    const bool overtakes = may_overtake(reservation, claim->queue);
+    const bool overtakes = may_overtake(reservation, queue);
     if (!spec->time_limit_ns && !overtakes)
         return false;
     if (!reservation->seen)
-        gw_sched_reservation_see(sched, gw_sched_reservation_start(sched, NULL));
+        gw_sched_reservation_see(sched,
+                                 gw_sched_reservation_start(sched, GW_RESERVATION_OF_GANG, NULL));
     if (overtakes && reservation->start_ns == UINT64_MAX)
         return true;
     if (!spec->time_limit_ns)
@@ -373,4 +386,18 @@ bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *
         return false;
     uint64_t left_ns = reservation->start_ns - sched->now_ns;
     return spec->time_limit_ns <= left_ns && grace_ns <= left_ns - spec->time_limit_ns;
+}
+
+uint32_t gw_sched_reservation_restricts(struct gw_sched *sched, const struct gw_queue *queue,
+                                        const struct gw_spec *spec)
+{
+    uint32_t restricts = sched->reserved;
+    if (queue->job->depth > 0)
+        return 0;
+    GW_EACH_RESERVATION(number, sched->reserved & GW_RESERVATIONS_HELD)
+    if (sched->reservations[number].queue == queue)
+        return restricts & GW_RESERVATIONS_HELD & ~(1U << number);
+    if (of_gang(sched)->job && passes(sched, queue, &spec->message))
+        restricts &= GW_RESERVATIONS_HELD;
+    return restricts;
 }

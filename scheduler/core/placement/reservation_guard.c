@@ -11,25 +11,42 @@ static uint64_t beside(uint64_t have, uint64_t withheld, uint64_t each)
     return have > withheld ? (have - withheld) / each : 0;
 }
 
+/* Returns the set of those reservations that need GPUs, and the number of GPUs in *withheld. */
+static uint32_t with_gpus(const struct gw_sched *sched, const struct gw_worker *worker,
+                          uint32_t set, uint32_t *withheld)
+{
+    uint32_t found = 0;
+    *withheld = 0;
+    GW_EACH_RESERVATION(number, set)
+    {
+        const struct gw_resource_class *reserved = sched->reservations[number].shape;
+        const uint32_t ranks = worker->reserved_ranks[number];
+        const uint32_t gpus = gw_sched_queue_class_gpus(reserved);
+        const uint32_t each = reserved->gpu_fraction ? GW_GPU_WHOLE / reserved->gpu_fraction : 1;
+        if (gpus == 0)
+            continue;
+        *withheld += reserved->gpu_fraction ? (ranks + each - 1) / each : gpus * ranks;
+        found |= 1U << number;
+    }
+    return found;
+}
+
 /* Returns how many ranks the free GPUs allow besides the reserved ranks: the free GPUs that the
  * reserved ranks can use, minus the number that they need. Free MIG instances that the reserved
  * ranks cannot use are added. */
-static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_resource_class *shape,
-                            const struct gw_resource_class *reserved)
+static uint64_t gpus_beside(const struct gw_sched *sched, const struct gw_worker *worker,
+                            const struct gw_resource_class *shape, uint32_t set)
 {
-    uint32_t gpus = gw_sched_queue_class_gpus(shape),
-             withheld = gw_sched_queue_class_gpus(reserved), have = 0;
-    uint32_t others = 0;
-    if (!gpus || !withheld)
+    const uint32_t gpus = gw_sched_queue_class_gpus(shape);
+    uint32_t withheld, have = 0, others = 0;
+    set = gpus ? with_gpus(sched, worker, set, &withheld) : 0;
+    if (!set)
         return UINT64_MAX;
-    withheld *= worker->reserved_ranks;
-    if (reserved->gpu_fraction) {
-        uint32_t each = GW_GPU_WHOLE / reserved->gpu_fraction;
-        withheld = (worker->reserved_ranks + each - 1) / each;
-    }
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
-        bool of_use = gw_sched_gpu_could(gpu, reserved);
+        bool of_use = false;
+        GW_EACH_RESERVATION(number, set)
+        of_use = of_use || gw_sched_gpu_could(gpu, sched->reservations[number].shape);
         have += gw_sched_gpu_free(gpu) && of_use;
         others += gw_sched_gpu_free(gpu) && !of_use && gw_sched_gpu_is_instance(gpu) &&
                   gw_sched_gpu_likes_instances(shape) && gw_sched_gpu_could(gpu, shape);
@@ -38,28 +55,43 @@ static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_reso
     return shape->gpu_fraction ? left * (GW_GPU_WHOLE / shape->gpu_fraction) : left / gpus;
 }
 
-uint64_t gw_sched_reservation_guard_leaves(const struct gw_worker *worker,
-                                           const struct gw_resource_class *shape,
-                                           const struct gw_resource_class *reserved)
+static uint64_t resource_beside(const struct gw_sched *sched, const struct gw_worker *worker,
+                                const struct gw_resource *wanted, uint32_t set)
 {
-    uint32_t ranks = worker->reserved_ranks;
-    uint64_t left = UINT64_MAX, fit;
-    if (ranks == 0)
-        return UINT64_MAX;
+    const int64_t have = gw_sched_need_stock_left(worker, wanted->name);
+    uint64_t withheld = 0;
+    GW_EACH_RESERVATION(number, set)
+    withheld += (uint64_t)worker->reserved_ranks[number] *
+                gw_sched_need_amount(sched->reservations[number].shape->need, wanted->name);
+    return withheld ? beside(have > 0 ? (uint64_t)have : 0, withheld, wanted->amount) : UINT64_MAX;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t gw_sched_reservation_guard_leaves(const struct gw_sched *sched,
+                                           const struct gw_worker *worker,
+                                           const struct gw_resource_class *shape,
+                                           uint32_t restricts)
+{
+    const uint32_t set = worker->reserved & restricts;
+    uint64_t left = UINT64_MAX, slots = 0, memory_bytes = 0;
+    if (!set)
+        return left;
     if (shape->alone)
         return 0;
-    fit = beside(worker->slots_free, worker->reserved_slots, shape->slots);
-    left = fit < left ? fit : left;
-    fit = beside(worker->memory_free, ranks * reserved->memory_bytes, shape->memory_bytes);
-    left = fit < left ? fit : left;
-    fit = gpus_beside(worker, shape, reserved);
-    left = fit < left ? fit : left;
-    for (uint32_t i = 0; shape->need && i < shape->need->resources.count; i++) {
-        const struct gw_resource *wanted = &shape->need->resources.items[i];
-        int64_t have = gw_sched_need_stock_left(worker, wanted->name);
-        uint32_t withheld = gw_sched_need_amount(reserved->need, wanted->name);
-        fit = beside(have > 0 ? (uint64_t)have : 0, (uint64_t)withheld * ranks, wanted->amount);
-        left = withheld && fit < left ? fit : left;
+    GW_EACH_RESERVATION(number, set)
+    {
+        const struct gw_resource_class *reserved = sched->reservations[number].shape;
+        slots += (uint64_t)worker->reserved_ranks[number] * reserved->slots;
+        memory_bytes += worker->reserved_ranks[number] * reserved->memory_bytes;
     }
+    left = least(left, beside(worker->slots_free, slots, shape->slots));
+    left = least(left, beside(worker->memory_free, memory_bytes, shape->memory_bytes));
+    left = least(left, gpus_beside(sched, worker, shape, set));
+    for (uint32_t i = 0; shape->need && i < shape->need->resources.count; i++)
+        left = least(left, resource_beside(sched, worker, &shape->need->resources.items[i], set));
     return left;
 }

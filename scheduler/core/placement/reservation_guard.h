@@ -5,9 +5,11 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_reservation_guard_leaves returns how many ranks of a shape (1 for an ordinary task) fit
- * on a worker besides the reserved ranks. It returns UINT64_MAX if no rank is reserved there. */
-uint64_t gw_sched_reservation_guard_leaves(const struct gw_worker *worker,
+ * on a worker besides the ranks of the reservations of a set. It returns UINT64_MAX if none of
+ * these has ranks there. */
+uint64_t gw_sched_reservation_guard_leaves(const struct gw_sched *sched,
+                                           const struct gw_worker *worker,
                                            const struct gw_resource_class *shape,
-                                           const struct gw_resource_class *reserved);
+                                           uint32_t restricts);
 
 #endif

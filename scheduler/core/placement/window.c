@@ -53,8 +53,8 @@ bool gw_sched_window_takes(const struct gw_sched *sched, const struct gw_worker 
     if (worker->id == choice->avoided || !gw_sched_worker_fits(sched, worker, choice->shape) ||
         (choice->instance && !gw_sched_gpu_has_instance(worker, choice->shape)))
         return false;
-    if (worker->reserved_ranks && !choice->passes &&
-        !gw_sched_reservation_guard_leaves(worker, choice->shape, sched->reservation.shape))
+    if ((worker->reserved & choice->restricts) &&
+        !gw_sched_reservation_guard_leaves(sched, worker, choice->shape, choice->restricts))
         return false;
     if (gw_sched_memory_admits(worker, choice->bytes, choice->held_back))
         return true;
@@ -77,15 +77,18 @@ struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choic
                 return worker;
             else if (choice->unaffording >= GW_UNAFFORDING_MAX)
                 return NULL;
-    for (size_t i = 0; choice->passes && i < sched->reservation.reserved_ranks.count; i++)
-        if (gw_sched_window_takes(sched, sched->reservation.reserved_ranks.items[i].worker, choice))
-            return sched->reservation.reserved_ranks.items[i].worker;
+    GW_EACH_RESERVATION(number, sched->reserved & ~choice->restricts)
+    for (size_t i = 0; i < sched->reservations[number].reserved_ranks.count; i++) {
+        struct gw_worker *worker = sched->reservations[number].reserved_ranks.items[i].worker;
+        if (gw_sched_window_takes(sched, worker, choice))
+            return worker;
+    }
     return NULL;
 }
 
 struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched, struct gw_resource_class *shape)
 {
-    struct gw_choice choice = {.shape = shape};
+    struct gw_choice choice = {.shape = shape, .restricts = sched->reserved};
     return gw_sched_window_choose(sched, &choice);
 }
 

@@ -9,7 +9,7 @@ struct gw_choice {
     const struct gw_spec *spec;
     uint64_t bytes;       /* memory that the task is expected to use */
     bool held_back;       /* result of gw_sched_window_held_back */
-    bool passes;          /* the reservation does not restrict the task */
+    uint32_t restricts;   /* the set of reservations whose room the task may not use */
     bool instance;        /* consider only workers with a free MIG instance */
     uint32_t unaffording; /* number of workers that lack only memory */
     uint32_t avoided;     /* worker id on which the task failed, or 0 */
@@ -32,7 +32,7 @@ struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched,
 bool gw_sched_window_takes(const struct gw_sched *sched, const struct gw_worker *worker, void *arg);
 
 /* gw_sched_window_choose returns the worker with the most free slots that has room for the task of
- * a choice, or NULL. Workers with reserved room are included if the reservation does not restrict
+ * a choice, or NULL. Workers with reserved room are included if a reservation does not restrict
  * the task. */
 struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choice *choice);
 

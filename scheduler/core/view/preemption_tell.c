@@ -23,9 +23,10 @@ static void tell_past(const struct gw_sched *sched, const struct gw_job *job, ui
 void gw_sched_preemption_tell_victim(const struct gw_sched *sched, const struct gw_job *job,
                                      uint32_t row, struct gw_text *text)
 {
-    const struct gw_preemption *preemption = sched->accounts ? &sched->accounts->preemption : NULL;
     char by[GW_PREEMPTED_BY_BYTES], left[GW_TEXT_DURATION_ROOM];
-    for (uint32_t i = 0; preemption && i < preemption->victims.count; i++) {
+    GW_EACH_RESERVATION(number, sched->preemptions.running)
+    for (uint32_t i = 0; i < sched->preemptions.items[number].victims.count; i++) {
+        const struct gw_preemption *preemption = &sched->preemptions.items[number];
         const struct gw_preempted *victim = &preemption->victims.items[i];
         const struct gw_job *other = gw_sched_job_find(sched, preemption->job);
         if (victim->job != job->id || victim->index != row || !other ||
@@ -46,9 +47,10 @@ void gw_sched_preemption_tell_victim(const struct gw_sched *sched, const struct 
 static void tell_waiting(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                          struct gw_text *text)
 {
-    const struct gw_preemption *preemption = sched->accounts ? &sched->accounts->preemption : NULL;
+    const uint32_t number = gw_sched_preemption_of(sched, job);
+    const struct gw_preemption *preemption = &sched->preemptions.items[number];
     uint32_t said = 0, live = 0;
-    if (!preemption || preemption->job != job->id || preemption->index != row)
+    if (!number || preemption->index != row)
         return;
     for (uint32_t i = 0; i < preemption->victims.count; i++) {
         const struct gw_preempted *victim = &preemption->victims.items[i];

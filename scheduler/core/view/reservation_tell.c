@@ -22,10 +22,11 @@ static void say_in(uint64_t ns, struct gw_text *text)
     gw_text_say(text, "%s", gw_text_duration(ns, duration));
 }
 
-static void say_start(const struct gw_sched *sched, const char *who, struct gw_text *text)
+static void say_start(const struct gw_sched *sched, uint32_t number, const char *who,
+                      struct gw_text *text)
 {
     uint64_t attempt = 0, job = 0;
-    uint64_t start_ns = gw_sched_reservation_start(sched, &attempt);
+    uint64_t start_ns = gw_sched_reservation_start(sched, number, &attempt);
     uint32_t slot = attempt ? gw_sched_attempt_find(sched, attempt) : GW_NO_INDEX;
     if (slot != GW_NO_INDEX)
         job = sched->attempts.items[slot].job->id;
@@ -44,16 +45,17 @@ static void say_start(const struct gw_sched *sched, const char *who, struct gw_t
                     (unsigned long long)job);
 }
 
-static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
+static void tell_holder(const struct gw_sched *sched, uint32_t number, struct gw_text *text)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_reservation *reservation = &sched->reservations[number];
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     const struct gw_resource_class *shape =
         job->specs.items[job->tasks.spec[reservation->index]].shape;
     uint64_t free_ranks = 0;
-    gw_text_say(text, reservation->held ? "; slots are reserved for it:"
-                                        : "; it is the first waiting gang, and slots are reserved "
-                                          "for its ranks:");
+    gw_text_say(text,
+                number != GW_RESERVATION_OF_GANG
+                    ? "; slots are reserved for it:"
+                    : "; it is the first waiting gang, and slots are reserved for its ranks:");
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
         uint64_t now = gw_sched_gang_size_ranks_at(sched, reserved->worker, shape, false);
@@ -67,7 +69,7 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
         gw_text_say(text, " and at %zu more", reservation->reserved_ranks.count - WORKERS_SAID);
     gw_text_say(text, "; they are free for %llu of %u ranks now", (unsigned long long)free_ranks,
                 shape->ranks ? shape->ranks : 1);
-    say_start(sched, "it", text);
+    say_start(sched, number, "it", text);
 }
 
 /* Says which time limit would let the task run before the reserved gang starts: the time limit plus
@@ -87,15 +89,38 @@ static void say_end(const struct gw_msg_spec *spec, struct gw_text *text)
     gw_text_say(text, " more (--grace)");
 }
 
+/* Says for whom the slots that become free are reserved. */
+static void tell_other(const struct gw_sched *sched, uint32_t number,
+                       const struct gw_msg_spec *spec, struct gw_text *text)
+{
+    const struct gw_reservation *reservation = &sched->reservations[number];
+    const struct gw_job *holder = gw_sched_job_find(sched, reservation->job);
+    uint32_t ranks = 0;
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
+        ranks += reservation->reserved_ranks.items[i].ranks;
+    uint32_t all = holder->specs.items[holder->tasks.spec[reservation->index]].shape->ranks;
+    gw_text_say(text, "; slots that become free are reserved for job %llu (",
+                (unsigned long long)holder->id);
+    gw_explain_quote(text, holder->name);
+    if (all)
+        gw_text_say(text, "), a waiting gang of %u ranks", all);
+    else
+        gw_text_say(text, "), for which other work is preempted");
+    if (ranks < all)
+        gw_text_say(text, " (there is room for %u)", ranks);
+    say_end(spec, text);
+    say_start(sched, number, "that gang", text);
+}
+
 void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job *job,
                                uint32_t index, char *to, size_t bytes)
 {
-    const struct gw_reservation *reservation = &sched->reservation;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[index]];
     struct gw_text text = {to, bytes, 0};
     *to = '\0';
-    if (reservation->job == job->id && reservation->index == index) {
-        tell_holder(sched, &text);
+    GW_EACH_RESERVATION(number, sched->reserved)
+    if (sched->reservations[number].job == job->id && sched->reservations[number].index == index) {
+        tell_holder(sched, number, &text);
         return;
     }
     if (spec->shape->ranks > 0 && spec->queue) {
@@ -103,7 +128,7 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
         if (before)
             gw_text_say(&text, "; %u gang%s before it in the queue", before,
                         before == 1 ? " is" : "s are");
-        else if (!reservation->job)
+        else if (!sched->reserved)
             gw_text_say(
                 &text,
                 gw_sched_ranks_hold_least(sched, spec->shape)
@@ -112,22 +137,6 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
                     : "; no slots are reserved for it, because the connected workers could not run "
                       "its ranks even if they were empty");
     }
-    if (!reservation->job || job->depth > 0)
-        return;
-    const struct gw_job *holder = gw_sched_job_find(sched, reservation->job);
-    uint32_t ranks = 0;
-    for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
-        ranks += reservation->reserved_ranks.items[i].ranks;
-    uint32_t all = holder->specs.items[holder->tasks.spec[reservation->index]].shape->ranks;
-    gw_text_say(&text, "; slots that become free are reserved for job %llu (",
-                (unsigned long long)holder->id);
-    gw_explain_quote(&text, holder->name);
-    if (all)
-        gw_text_say(&text, "), a waiting gang of %u ranks", all);
-    else
-        gw_text_say(&text, "), for which other work is preempted");
-    if (ranks < all)
-        gw_text_say(&text, " (there is room for %u)", ranks);
-    say_end(&spec->message, &text);
-    say_start(sched, "that gang", &text);
+    if (sched->reserved && job->depth == 0)
+        tell_other(sched, (uint32_t)__builtin_ctz(sched->reserved), &spec->message, &text);
 }

@@ -243,10 +243,10 @@ static bool has_nested(const struct sim *sim, const struct gw_worker *worker)
 /* Nobody else takes the room that is reserved for the preemptor. */
 static void check_room(struct sim *sim)
 {
-    const struct gw_reservation *reservation = &sim->sched->reservation;
+    const struct gw_reservation *reservation = &sim->sched->reservations[1];
     const struct gw_job *job = gw_sched_job_find(sim->sched, reservation->job);
     const struct surroundings now = surroundings_of(sim);
-    if (!reservation->held || !job || !gw_sched_row_live(job, reservation->index) ||
+    if (!reservation->job || !job || !gw_sched_row_live(job, reservation->index) ||
         memcmp(&now, &preemptions_of(sim)->surroundings, sizeof now) != 0)
         return;
     const struct gw_resource_class *shape =
@@ -282,13 +282,12 @@ void sim_preemption_stepped(struct sim *sim)
     if (!sim_with_accounts)
         return;
     struct sim_preemptions *own = preemptions_of(sim);
-    const struct gw_preemption *preemption =
-        sim->sched->accounts ? &sim->sched->accounts->preemption : NULL;
-    const bool same = preemption && preemption->job == own->job && preemption->index == own->index;
+    const struct gw_preemption *preemption = &sim->sched->preemptions.items[1];
+    const bool same = preemption->job == own->job && preemption->index == own->index;
     check_victims(sim);
     if (own->job && !same)
         over(sim);
-    if (!own->job && preemption && preemption->job)
+    if (!own->job && preemption->job)
         begin(sim, preemption);
     if (own->job)
         check_room(sim);

@@ -76,7 +76,7 @@ uint32_t gw_sched_attempt_place_task(struct gw_sched *sched, const struct gw_att
     uint32_t row = attempt->index;
     gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, job, row), row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
-    if (sched->reservation.held && sched->reservation.job == job->id)
+    if (sched->reserved & GW_RESERVATIONS_HELD)
         gw_sched_reservation_served(sched, job, row);
     uint32_t slot = gw_sched_attempt_begin(sched, attempt);
     sched->attempts.items[slot].fetches =

@@ -233,26 +233,23 @@ bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_resource_class
 
 /* -- reservation.c -- */
 
-/* Only for use in model/. gw_sched_reservation_served ends the reservation because its gang was
- * placed. gw_sched_reservation_clear removes it because one of its workers is gone. */
+/* Only for use in model/. gw_sched_reservation_served ends the reservation of a task or gang that
+ * was placed. gw_sched_reservation_clear ends a reservation whose task did not start. */
 void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index);
-void gw_sched_reservation_clear(struct gw_sched *sched);
+void gw_sched_reservation_clear(struct gw_sched *sched, uint32_t number);
 
-/* gw_sched_reservation_requeue records the ready queue in which the gang of the reservation waits
- * now. gw_sched_reservation_see records its latest start, until gw_sched_reservation_unsee. */
-void gw_sched_reservation_requeue(struct gw_sched *sched, struct gw_queue *queue);
+/* gw_sched_reservation_requeue records the ready queue in which the task of a reservation waits
+ * now. gw_sched_reservation_see records the latest start of the first waiting gang, until
+ * gw_sched_reservation_unsee. */
+void gw_sched_reservation_requeue(struct gw_sched *sched, uint32_t number, struct gw_queue *queue);
 void gw_sched_reservation_see(struct gw_sched *sched, uint64_t start_ns);
 void gw_sched_reservation_unsee(struct gw_sched *sched);
-
-/* gw_sched_reservation_set_held records that other work is preempted for the reservation, and that
- * the present set of workers suits it. */
-void gw_sched_reservation_set_held(struct gw_sched *sched);
 
 /* gw_sched_reservation_overtake adds the size of a gang that has started although another one has a
  * reservation and comes first. */
 void gw_sched_reservation_overtake(struct gw_sched *sched, uint64_t size);
 
-/* gw_sched_reservation_move moves one rank of the reservation to another worker. */
+/* gw_sched_reservation_move moves one rank of the first waiting gang to another worker. */
 void gw_sched_reservation_move(struct gw_sched *sched, struct gw_worker *from,
                                struct gw_worker *to);
 

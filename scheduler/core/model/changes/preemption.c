@@ -34,28 +34,43 @@ bool gw_sched_preemption_lives(const struct gw_sched *sched, const struct gw_pre
                         : gw_sched_attempt_find(sched, victim->attempt) != GW_NO_INDEX;
 }
 
-void gw_sched_preemption_begin(struct gw_sched *sched, const struct gw_queue *queue)
+uint32_t gw_sched_preemption_of(const struct gw_sched *sched, const struct gw_job *job)
 {
-    struct gw_preemption *preemption = &sched->accounts->preemption;
+    GW_EACH_RESERVATION(number, sched->preemptions.running)
+    if (sched->preemptions.items[number].job == job->id)
+        return number;
+    return 0;
+}
+
+void gw_sched_preemption_begin(struct gw_sched *sched, uint32_t number,
+                               const struct gw_queue *queue)
+{
+    struct gw_preemption *preemption = &sched->preemptions.items[number];
     preemption->job = queue->job->id;
     preemption->index = gw_bits_first(&queue->ready);
     gw_array_clear(&preemption->victims);
+    sched->preemptions.running |= 1U << number;
     gw_account_quota_claim(sched->accounts,
                            &(struct gw_account_part){queue->job, gw_account_quota_need(queue)});
 }
 
-/* Marks all attempts of a gang that have not ended. */
-static void mark(struct gw_sched *sched, const struct gw_gang_attempt *gang, bool preempted)
+/* Marks all attempts of a task, or of its gang, that have not ended. */
+static void mark(struct gw_sched *sched, const struct gw_preempted *victim, uint32_t number)
 {
-    for (uint32_t i = 0; i < gang->count; i++)
+    const struct gw_gang_attempt *gang = gw_sched_gang_find(sched, victim->attempt);
+    const uint32_t slot = gang ? GW_NO_INDEX : gw_sched_attempt_find(sched, victim->attempt);
+    if (slot != GW_NO_INDEX)
+        gw_account_preempt(sched->accounts, &sched->attempts.items[slot], number);
+    for (uint32_t i = 0; gang && i < gang->count; i++)
         if (gang->ranks[i].slot != GW_NO_INDEX)
             gw_account_preempt(sched->accounts, &sched->attempts.items[gang->ranks[i].slot],
-                               preempted);
+                               number);
 }
 
-static void log_preempted(struct gw_sched *sched, struct gw_job *job, uint32_t index, bool spared)
+static void log_preempted(struct gw_sched *sched, uint32_t number, struct gw_job *job,
+                          uint32_t index, bool spared)
 {
-    const struct gw_job *by = gw_sched_job_find(sched, sched->accounts->preemption.job);
+    const struct gw_job *by = gw_sched_job_find(sched, sched->preemptions.items[number].job);
     char text[GW_PREEMPTED_BY_BYTES] = "another job";
     if (by)
         (void)gw_sched_preemption_by(by, text);
@@ -63,54 +78,60 @@ static void log_preempted(struct gw_sched *sched, struct gw_job *job, uint32_t i
                  .try_number = job->tasks.charges[index].tries, .text = text);
 }
 
-void gw_sched_preemption_add(struct gw_sched *sched, uint32_t slot, uint64_t until_ns)
+void gw_sched_preemption_add(struct gw_sched *sched, uint32_t number, uint32_t slot,
+                             uint64_t until_ns)
 {
-    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
     const struct gw_preempted victim = {.job = attempt->job->id,
                                         .attempt = attempt->gang ? attempt->gang->id : attempt->id,
                                         .index = attempt->index,
                                         .gang = attempt->gang != NULL,
                                         .until_ns = until_ns};
-    if (attempt->gang)
-        mark(sched, attempt->gang, true);
-    else
-        gw_account_preempt(sched->accounts, attempt, true);
-    log_preempted(sched, attempt->job, attempt->index, false);
-    GW_MUST(gw_array_push(&sched->accounts->preemption.victims, victim));
+    mark(sched, &victim, number);
+    log_preempted(sched, number, attempt->job, attempt->index, false);
+    GW_MUST(gw_array_push(&sched->preemptions.items[number].victims, victim));
 }
 
-void gw_sched_preemption_kill(struct gw_sched *sched, uint32_t at)
+void gw_sched_preemption_kill(struct gw_sched *sched, uint32_t number, uint32_t at)
 {
-    sched->accounts->preemption.victims.items[at].until_ns = UINT64_MAX;
+    sched->preemptions.items[number].victims.items[at].until_ns = UINT64_MAX;
 }
 
-void gw_sched_preemption_spare(struct gw_sched *sched, const struct gw_gang_attempt *gang)
+void gw_sched_preemption_spare(struct gw_sched *sched, uint32_t number,
+                               const struct gw_gang_attempt *gang)
 {
-    mark(sched, gang, false);
-    log_preempted(sched, gang->job, gang->index, true);
+    mark(sched, &(struct gw_preempted){.attempt = gang->id}, 0);
+    log_preempted(sched, number, gang->job, gang->index, true);
 }
 
-void gw_sched_preemption_over(struct gw_sched *sched)
+void gw_sched_preemption_over(struct gw_sched *sched, uint32_t number)
 {
-    sched->accounts->preemption.job = 0;
-    gw_array_clear(&sched->accounts->preemption.victims);
-    gw_account_quota_claim(sched->accounts, &(struct gw_account_part){0});
+    struct gw_preemption *preemption = &sched->preemptions.items[number];
+    preemption->job = 0;
+    sched->preemptions.running &= ~(1U << number);
+    gw_array_clear(&preemption->victims);
+    if (sched->accounts)
+        gw_account_quota_claim(sched->accounts, &(struct gw_account_part){0});
 }
 
 void gw_sched_preemption_looked(struct gw_sched *sched, uint64_t next_ns, bool waits)
 {
-    sched->accounts->preemption.look_ns = next_ns;
-    sched->accounts->preemption.waits = waits;
+    sched->preemptions.look_ns = next_ns;
+    sched->preemptions.waits = waits;
 }
 
 void gw_sched_preemption_check(const struct gw_sched *sched)
 {
-    const struct gw_preemption *preemption = sched->accounts ? &sched->accounts->preemption : NULL;
-    if (!preemption || !preemption->job) {
-        assert(!sched->reservation.held);
-        return;
+    const struct gw_preemptions *preemptions = &sched->preemptions;
+    assert((preemptions->running & ~GW_RESERVATIONS_HELD) == 0);
+    assert((sched->reserved & GW_RESERVATIONS_HELD & ~preemptions->running) == 0);
+    GW_EACH_RESERVATION(number, GW_RESERVATIONS_HELD)
+    {
+        const struct gw_preemption *preemption = &preemptions->items[number];
+        const struct gw_reservation *reservation = &sched->reservations[number];
+        const bool runs = preemptions->running >> number & 1;
+        assert(runs == (preemption->job != 0) && runs == (preemption->victims.count > 0));
+        assert(!reservation->job ||
+               (reservation->job == preemption->job && reservation->index == preemption->index));
     }
-    assert(preemption->victims.count > 0);
-    assert(!sched->reservation.held || (sched->reservation.job == preemption->job &&
-                                        sched->reservation.index == preemption->index));
 }

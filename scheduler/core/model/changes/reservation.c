@@ -1,4 +1,4 @@
-/* Changes of state of the reservation of a gang. */
+/* Changes of state of the reservations. */
 
 #include "scheduler/core/model/changes/changes.h"
 
@@ -7,9 +7,8 @@
 
 void gw_sched_reservation_move(struct gw_sched *sched, struct gw_worker *from, struct gw_worker *to)
 {
-    struct gw_reservation *reservation = &sched->reservation;
+    struct gw_reservation *reservation = &sched->reservations[GW_RESERVATION_OF_GANG];
     struct gw_reserved_rank *more = NULL;
-    uint32_t slots = reservation->shape->slots;
     for (size_t i = reservation->reserved_ranks.count; i-- > 0;) {
         struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
         if (reserved->worker == to)
@@ -22,8 +21,10 @@ void gw_sched_reservation_move(struct gw_sched *sched, struct gw_worker *from, s
     else
         GW_MUST(
             gw_array_push(&reservation->reserved_ranks, ((struct gw_reserved_rank){to, 1, true})));
-    gw_sched_worker_queue_reserve(sched, to, to->reserved_ranks + 1, slots);
-    gw_sched_worker_queue_reserve(sched, from, from->reserved_ranks - 1, slots);
+    gw_sched_worker_queue_reserve(sched, to, GW_RESERVATION_OF_GANG,
+                                  to->reserved_ranks[GW_RESERVATION_OF_GANG] + 1);
+    gw_sched_worker_queue_reserve(sched, from, GW_RESERVATION_OF_GANG,
+                                  from->reserved_ranks[GW_RESERVATION_OF_GANG] - 1);
     for (size_t i = reservation->reserved_ranks.count; i-- > 0;)
         if (reservation->reserved_ranks.items[i].ranks == 0)
             gw_array_remove_swap(&reservation->reserved_ranks, i);
@@ -32,54 +33,50 @@ void gw_sched_reservation_move(struct gw_sched *sched, struct gw_worker *from, s
     sched->freed = true;
 }
 
-void gw_sched_reservation_clear(struct gw_sched *sched)
+void gw_sched_reservation_clear(struct gw_sched *sched, uint32_t number)
 {
-    struct gw_reservation *reservation = &sched->reservation;
+    struct gw_reservation *reservation = &sched->reservations[number];
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
-        gw_sched_worker_queue_reserve(sched, reservation->reserved_ranks.items[i].worker, 0, 0);
-        gw_sched_attempt_frontier_freed(sched, reservation->reserved_ranks.items[i].worker);
+        struct gw_worker *worker = reservation->reserved_ranks.items[i].worker;
+        gw_sched_worker_queue_reserve(sched, worker, number, 0);
+        gw_sched_attempt_frontier_freed(sched, worker);
     }
     gw_array_clear(&reservation->reserved_ranks);
     reservation->job = 0;
-    reservation->held = false;
     reservation->queue = NULL;
     reservation->shape = NULL;
+    sched->reserved &= ~(1U << number);
     /* Other tasks may use the slots, or another gang may hold the next reservation. */
     sched->freed = true;
 }
 
 void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index)
 {
-    if (sched->reservation.job != job->id || sched->reservation.index != index)
-        return;
-    gw_sched_reservation_clear(sched);
-    sched->reservation.overtaken = 0;
-}
-
-void gw_sched_reservation_set_held(struct gw_sched *sched)
-{
-    sched->reservation.held = true;
-    sched->reservation.workers_epoch = sched->workers_epoch;
+    GW_EACH_RESERVATION(number, sched->reserved)
+    if (sched->reservations[number].job == job->id && sched->reservations[number].index == index) {
+        gw_sched_reservation_clear(sched, number);
+        sched->reservations[GW_RESERVATION_OF_GANG].overtaken = 0;
+    }
 }
 
 void gw_sched_reservation_overtake(struct gw_sched *sched, uint64_t size)
 {
-    sched->reservation.overtaken += size;
+    sched->reservations[GW_RESERVATION_OF_GANG].overtaken += size;
 }
 
-void gw_sched_reservation_requeue(struct gw_sched *sched, struct gw_queue *queue)
+void gw_sched_reservation_requeue(struct gw_sched *sched, uint32_t number, struct gw_queue *queue)
 {
-    sched->reservation.queue = queue;
-    sched->reservation.shape = queue->shape;
+    sched->reservations[number].queue = queue;
+    sched->reservations[number].shape = queue->shape;
 }
 
 void gw_sched_reservation_see(struct gw_sched *sched, uint64_t start_ns)
 {
-    sched->reservation.start_ns = start_ns;
-    sched->reservation.seen = true;
+    sched->reservations[GW_RESERVATION_OF_GANG].start_ns = start_ns;
+    sched->reservations[GW_RESERVATION_OF_GANG].seen = true;
 }
 
 void gw_sched_reservation_unsee(struct gw_sched *sched)
 {
-    sched->reservation.seen = false;
+    sched->reservations[GW_RESERVATION_OF_GANG].seen = false;
 }

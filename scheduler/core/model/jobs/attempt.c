@@ -293,7 +293,8 @@ void gw_sched_attempt_end(struct gw_sched *sched, uint32_t slot, bool well, uint
     if (attempt->gpus)
         gw_sched_gpus_give(sched, slot);
     gw_sched_attempt_sessions_end(sched, attempt);
-    attempt->stands = attempt->drain_ends = attempt->preempted = false;
+    attempt->stands = attempt->drain_ends = false;
+    attempt->preempted = 0;
     if (attempt->ends_next) {
         attempt->ends_next = false;
         sched->ends_coming--;

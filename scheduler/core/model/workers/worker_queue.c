@@ -363,34 +363,40 @@ void gw_sched_worker_queue_ask(struct gw_worker_queue *lane)
 
 /* -- Reserved slots --------------------------------------------------------------------------- */
 
-/* Sets the reserved ranks of a worker, and moves it to the list for its new number of open slots.
- */
-void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *worker, uint32_t ranks,
-                                   uint32_t slots)
+/* Sets the ranks that are reserved at a worker, and moves it to the list for its new number of open
+ * slots. */
+void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *worker,
+                                   uint32_t number, uint32_t ranks)
 {
+    const uint32_t slots = sched->reservations[number].slots;
     gw_sched_worker_queue_unlink(sched, worker);
-    worker->reserved_ranks = ranks;
-    worker->reserved_slots = ranks * slots;
+    worker->reserved_slots += (ranks - worker->reserved_ranks[number]) * slots;
+    worker->reserved_ranks[number] = ranks;
+    worker->reserved &= ~(1U << number);
+    worker->reserved |= (uint32_t)(ranks > 0) << number;
     gw_sched_worker_queue_link(sched, worker);
 }
 
-void gw_sched_worker_queue_reserve_for(struct gw_sched *sched, struct gw_queue *queue,
+void gw_sched_worker_queue_reserve_for(struct gw_sched *sched, uint32_t number,
+                                       struct gw_queue *queue,
                                        const struct gw_reserved_rank *reserved_ranks,
                                        uint32_t count)
 {
-    struct gw_reservation *reservation = &sched->reservation;
+    struct gw_reservation *reservation = &sched->reservations[number];
     assert(!reservation->job);
     reservation->job = queue->job->id;
     reservation->index = gw_bits_first(&queue->ready);
     reservation->queue = queue;
     reservation->shape = queue->shape;
+    reservation->slots = queue->shape->slots;
     reservation->workers_epoch = sched->workers_epoch;
     reservation->made_ns = sched->now_ns;
     reservation->seen = false;
+    sched->reserved |= 1U << number;
     gw_array_clear(&reservation->reserved_ranks);
     for (uint32_t i = 0; i < count; i++) {
         GW_MUST(gw_array_push(&reservation->reserved_ranks, reserved_ranks[i]));
-        gw_sched_worker_queue_reserve(sched, reserved_ranks[i].worker, reserved_ranks[i].ranks,
-                                      queue->shape->slots);
+        gw_sched_worker_queue_reserve(sched, reserved_ranks[i].worker, number,
+                                      reserved_ranks[i].ranks);
     }
 }

@@ -112,18 +112,19 @@ static inline bool gw_sched_worker_queue_may_run(struct gw_worker_queue *lane)
     return lane->may_run > 0 && lane->may_run-- > 0;
 }
 
-/* gw_sched_worker_queue_reserve sets the reserved ranks of a worker, each of `slots` slots, and
- * moves the worker to the list for its new number of open slots. */
-void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *worker, uint32_t ranks,
-                                   uint32_t slots);
+/* gw_sched_worker_queue_reserve sets how many ranks of a reservation are at a worker, and moves the
+ * worker to the list for its new number of open slots. */
+void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *worker,
+                                   uint32_t number, uint32_t ranks);
 
 /* gw_sched_worker_queue_ask records that the worker was asked to return the pipelined tasks of a
  * worker queue. gw_sched_worker_queue_turn and gw_sched_worker_queue_turn_queued make the next
  * worker queue the first of its list, so that each queue has its turn: among those with room, and
  * among those of a class with more attempts than debits. gw_sched_worker_queue_reserve_for records
- * which gang has the reservation. */
+ * which gang or task has a reservation. */
 void gw_sched_worker_queue_turn_queued(struct gw_resource_class *shape, bool barren);
-void gw_sched_worker_queue_reserve_for(struct gw_sched *sched, struct gw_queue *queue,
+void gw_sched_worker_queue_reserve_for(struct gw_sched *sched, uint32_t number,
+                                       struct gw_queue *queue,
                                        const struct gw_reserved_rank *reserved_ranks,
                                        uint32_t count);
 void gw_sched_worker_queue_turn(struct gw_worker_queue *lane);

@@ -1,128 +1,17 @@
 /* Preemption: who may preempt whom, what the victims are told, and who gets the room. */
-#include "scheduler/core/lifecycle/preemption.h"
-#include "scheduler/core/model/model.h"
-#include "tests/unit/scheduler/gang_world.h"
+#include "tests/unit/scheduler/lifecycle/preemption_world.h"
 #include "tests/unit/scheduler/membership/claims.h"
 
-#define SECOND (1000 * MS)
-
-enum { ADA = CLIENT + 1, BOB, CYD };
-
-static const char *const ada[] = {"ada"}, *const bob[] = {"bob"}, *const cyd[] = {"cyd"};
-
-/* Each account may use 2 slots, and more while others leave them idle. The tasks of the queue
- * "scavenge" need no checkpoint. */
-static const struct gw_account_config accounts[] = {
-    {.name = "vision", .shares = 1, .limits = {.slots = 2}, .users = ada, .user_count = 1},
-    {.name = "speech", .shares = 1, .limits = {.slots = 2}, .users = bob, .user_count = 1},
-    {.name = "guests", .shares = 1, .users = cyd, .user_count = 1}};
-static const struct gw_queue_config queues[] = {
-    {.name = "normal"}, {.name = "scavenge", .priority = -10, .requeue = true}};
-
-static void set(struct world *w, uint64_t preempt_after_ns)
-{
-    struct gw_error error = {0};
-    const struct gw_cluster_policy policy = {.accounts = accounts,
-                                             .account_count = 3,
-                                             .queues = queues,
-                                             .queue_count = 2,
-                                             .default_queue = "normal",
-                                             .preempt_after_ns = preempt_after_ns};
-    assert_int_equal(gw_sched_policy_set(w->sched, &policy, &error), 0);
-}
-
-/* A cluster of `workers` workers with so many slots each. */
-static struct world *begin(int workers, uint32_t slots)
-{
-    struct world *w = new_world_with(
-        (struct gw_sched_options){.preempt_look_ns = MS, .worker_lost_ns = 1000000 * SECOND});
-    set(w, 0);
-    for (uint64_t peer = ADA; peer <= CYD; peer++)
-        (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
-                                        .peer = {peer},
-                                        .uid = (uint32_t)peer,
-                                        .role = GW_ROLE_CLIENT,
-                                        .admin = peer == CYD,
-                                        .user = peer == ADA   ? "ada"
-                                                : peer == BOB ? "bob"
-                                                              : "cyd",
-                                        .text = "a program"});
-    for (int i = 0; i < workers; i++)
-        add_worker(w, i, slots, (const char *const[]){"a", "b", "c"}[i]);
-    return w;
-}
-
-/* Submits a task or gang that never queues at a worker, as job `number`. */
-static void add(struct world *w, uint64_t peer, uint64_t number, struct gw_msg_spec spec)
-{
-    w->speaker = peer;
-    spec.memory_bytes = 1;
-    submit_task(w, number, spec);
-}
-
-static void save(struct world *w, int worker, uint64_t attempt, int64_t step)
-{
-    say(w, WORKER + (uint64_t)worker,
-        (struct gw_message){.type = GW_MESSAGE_checkpointed, .checkpointed = {attempt, 0, step}});
-}
-
-/* Starts the gang of one or two ranks that was just placed at a worker, and saves a checkpoint. */
-static uint64_t run_saved(struct world *w, int worker, uint32_t ranks)
-{
-    const uint64_t attempt = attempt_in(must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign), 0);
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        ready(w, worker, attempt, rank);
-    must(w, WORKER + (uint64_t)worker, GW_MESSAGE_gang_start);
-    save(w, worker, attempt, 1);
-    return attempt;
-}
-
-static bool told(const struct world *w, int worker, uint32_t type)
-{
-    return sent(w, WORKER + (uint64_t)worker, type, 0) != NULL;
-}
-
-static void expect_control(struct world *w, int worker, uint64_t attempt, uint32_t command)
-{
-    const struct gw_msg_control *control =
-        &must(w, WORKER + (uint64_t)worker, GW_MESSAGE_control)->control;
-    assert_true(control->attempt == attempt);
-    assert_int_equal(control->command, command);
-}
-
-/* The ranks of a gang of functions return at their next step, because they were told to. */
-static void pause_at_a_step(struct world *w, int worker, uint64_t attempt, uint32_t ranks)
-{
-    say(w, WORKER + (uint64_t)worker,
-        (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {attempt, 0}});
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        finish(w, worker, attempt, rank, 1);
-}
-
-static void ranks_killed(struct world *w, int worker, uint64_t attempt, uint32_t ranks)
-{
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        attempt_ended(
-            w, worker,
-            (struct gw_msg_ended){
-                .attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED, .executing = 1});
-}
-
-static void expect_no_charges(const struct world *w, uint64_t job)
-{
-    const struct gw_charges *charges = gw_sched_job_find(w->sched, job)->tasks.charges;
-    assert_int_equal(charges->retries + charges->crashes + charges->losses + charges->uncounted +
-                         charges->preemptions,
-                     0);
-}
+static const char *const ada[] = {"ada"}, *const bob[] = {"bob"};
 
 static void urgent_work_preempts_a_gang_at_its_next_step(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1, .preemptions_max = UINT32_MAX});
+    add_job(w, BOB, 1,
+            (struct gw_msg_spec){.ranks = 2, .priority = -1, .preemptions_max = UINT32_MAX});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.slots = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.slots = 2});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
     explained(w, 1, "it is preempted by job 2 of account vision");
@@ -141,12 +30,12 @@ static void urgent_work_preempts_a_gang_at_its_next_step(void **state)
 /* The next attempts have the places in the table that the preempted ones had. */
 static void next_attempt_may_be_preempted_too(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
     for (uint64_t job = 2; job < 5; job++) {
         const uint64_t attempt = run_saved(w, 0, 2);
-        add(w, ADA, job, (struct gw_msg_spec){.slots = 2});
+        add_job(w, ADA, job, (struct gw_msg_spec){.slots = 2});
         pass(w, MS);
         expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
         pause_at_a_step(w, 0, attempt, 2);
@@ -158,11 +47,11 @@ static void next_attempt_may_be_preempted_too(void **state)
 
 static void functions_that_go_on_are_ended_after_their_grace(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1, .grace_ns = 3 * SECOND});
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1, .grace_ns = 3 * SECOND});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
     pass(w, MS);
     const uint64_t until_ns = gw_sched_preemption_deadline_ns(w->sched);
     assert_true(until_ns <= w->now_ns + 3 * SECOND && until_ns > w->now_ns + 2 * SECOND);
@@ -178,13 +67,13 @@ static void functions_that_go_on_are_ended_after_their_grace(void **state)
 
 static void command_gets_its_grace_period(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1,
-        (struct gw_msg_spec){
-            .kind = GW_SPEC_COMMAND, .ranks = 2, .priority = -1, .grace_ns = 3 * SECOND});
+    add_job(w, BOB, 1,
+            (struct gw_msg_spec){
+                .kind = GW_SPEC_COMMAND, .ranks = 2, .priority = -1, .grace_ns = 3 * SECOND});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.slots = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.slots = 2});
     pass(w, MS);
     const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
     assert_int_equal(kill->reason, GW_KILL_PREEMPT);
@@ -206,12 +95,12 @@ static void work_without_a_checkpoint_is_preempted_only_in_a_queue_with_requeue(
 {
     (void)state;
     for (int requeue = 0; requeue < 2; requeue++) {
-        struct world *w = begin(1, 1);
-        add(w, CYD, 1,
-            (struct gw_msg_spec){.priority = -1, .queue = requeue ? "scavenge" : "normal"});
+        struct world *w = begin_shared(1, 1);
+        add_job(w, CYD, 1,
+                (struct gw_msg_spec){.priority = -1, .queue = requeue ? "scavenge" : "normal"});
         const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
         say_started(w, attempt);
-        add(w, ADA, 2, (struct gw_msg_spec){0});
+        add_job(w, ADA, 2, (struct gw_msg_spec){0});
         pass(w, MS);
         assert_int_equal(told(w, 0, GW_MESSAGE_kill), requeue);
         attempt_ended(w, 0,
@@ -228,12 +117,12 @@ static void work_without_a_checkpoint_is_preempted_only_in_a_queue_with_requeue(
 /* Neither while it is made, nor while it waits for calls, nor during a call. */
 static void actor_is_not_preempted(void **state)
 {
-    struct world *w = begin(1, 1);
+    struct world *w = begin_shared(1, 1);
     (void)state;
-    add(w, CYD, 1, (struct gw_msg_spec){.actor = GW_ACTOR_NEW, .queue = "scavenge"});
+    add_job(w, CYD, 1, (struct gw_msg_spec){.actor = GW_ACTOR_NEW, .queue = "scavenge"});
     const uint64_t actor = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     say_started(w, actor);
-    add(w, ADA, 2, (struct gw_msg_spec){0});
+    add_job(w, ADA, 2, (struct gw_msg_spec){0});
     pass(w, MS);
     assert_false(told(w, 0, GW_MESSAGE_kill));
     say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_actor_ready, .actor_ready = {actor}});
@@ -249,12 +138,12 @@ static void actor_is_not_preempted(void **state)
 
 static void attempt_runs_for_the_minimum_before_it_is_preempted(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    set(w, 5 * SECOND);
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    set_policy(w, 5 * SECOND);
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){0});
+    add_job(w, ADA, 2, (struct gw_msg_spec){0});
     pass(w, 5 * SECOND - 2 * MS);
     assert_false(told(w, 0, GW_MESSAGE_control));
     pass(w, 2 * MS);
@@ -266,18 +155,18 @@ static void attempt_runs_for_the_minimum_before_it_is_preempted(void **state)
  */
 static void quota_is_reclaimed_and_nothing_more(void **state)
 {
-    struct world *w = begin(2, 2);
+    struct world *w = begin_shared(2, 2);
     uint64_t attempts[2];
     (void)state;
     for (int i = 0; i < 2; i++) {
-        add(w, BOB, 1 + (uint64_t)i, (struct gw_msg_spec){.ranks = 2, .ranks_per_node = 2});
+        add_job(w, BOB, 1 + (uint64_t)i, (struct gw_msg_spec){.ranks = 2, .ranks_per_node = 2});
         attempts[i] = run_saved(w, told(w, 0, GW_MESSAGE_assign) ? 0 : 1, 2);
     }
     save(w, 0, attempts[0], 2);
-    add(w, ADA, 3, (struct gw_msg_spec){.ranks = 3});
+    add_job(w, ADA, 3, (struct gw_msg_spec){.ranks = 3});
     pass(w, 2 * MS);
     assert_false(told(w, 0, GW_MESSAGE_control) || told(w, 1, GW_MESSAGE_control));
-    add(w, ADA, 4, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 4, (struct gw_msg_spec){.ranks = 2});
     pass(w, 2 * MS);
     const int of = told(w, 0, GW_MESSAGE_control) ? 0 : 1;
     assert_true(told(w, of, GW_MESSAGE_control) && !told(w, !of, GW_MESSAGE_control));
@@ -296,16 +185,16 @@ static void victims_make_room_for_the_whole_gang_or_none_ends(void **state)
 {
     (void)state;
     for (int saved = 0; saved < 2; saved++) {
-        struct world *w = begin(2, 1);
+        struct world *w = begin_shared(2, 1);
         uint64_t attempts[2];
         for (uint64_t i = 0; i < 2; i++) {
-            add(w, CYD, 1 + i, (struct gw_msg_spec){.ranks = 1, .priority = -1});
+            add_job(w, CYD, 1 + i, (struct gw_msg_spec){.ranks = 1, .priority = -1});
             attempts[i] = attempt_in(must(w, WORKER + i, GW_MESSAGE_assign), 0);
             ready(w, (int)i, attempts[i], 0);
             if (i == 0 || saved)
                 save(w, (int)i, attempts[i], 1);
         }
-        add(w, ADA, 3, (struct gw_msg_spec){.ranks = 2});
+        add_job(w, ADA, 3, (struct gw_msg_spec){.ranks = 2});
         pass(w, 2 * MS);
         assert_int_equal(told(w, 0, GW_MESSAGE_control), saved);
         assert_int_equal(told(w, 1, GW_MESSAGE_control), saved);
@@ -315,17 +204,17 @@ static void victims_make_room_for_the_whole_gang_or_none_ends(void **state)
 
 static void work_that_loses_least_ends(void **state)
 {
-    struct world *w = begin(3, 1);
+    struct world *w = begin_shared(3, 1);
     uint64_t attempts[3];
     (void)state;
     for (uint64_t i = 0; i < 3; i++) {
-        add(w, CYD, 1 + i, (struct gw_msg_spec){.ranks = 1, .priority = -1});
+        add_job(w, CYD, 1 + i, (struct gw_msg_spec){.ranks = 1, .priority = -1});
         attempts[i] = run_saved(w, (int)i, 1);
     }
     pass(w, SECOND);
     save(w, 1, attempts[1], 2);
     pass(w, SECOND);
-    add(w, ADA, 4, (struct gw_msg_spec){0});
+    add_job(w, ADA, 4, (struct gw_msg_spec){0});
     pass(w, MS);
     expect_control(w, 1, attempts[1], GW_CONTROL_PAUSE);
     assert_false(told(w, 0, GW_MESSAGE_control) || told(w, 2, GW_MESSAGE_control));
@@ -335,22 +224,22 @@ static void work_that_loses_least_ends(void **state)
 /* Job 1 would lose least, but the task needs two slots of one worker: only job 3 can free them. */
 static void work_that_is_not_in_the_way_goes_on(void **state)
 {
-    struct world *w = begin(2, 2);
+    struct world *w = begin_shared(2, 2);
     uint64_t attempts[3];
     (void)state;
     for (uint64_t i = 0; i < 3; i++) {
         const int worker = i < 2 ? 0 : 1;
         const char *const name = worker ? "b" : "a";
-        add(w, CYD, 1 + i,
-            (struct gw_msg_spec){
-                .ranks = 1, .priority = -1, .slots = i < 2 ? 1 : 2, .workers = name});
+        add_job(w, CYD, 1 + i,
+                (struct gw_msg_spec){
+                    .ranks = 1, .priority = -1, .slots = i < 2 ? 1 : 2, .workers = name});
         attempts[i] = run_saved(w, worker, 1);
     }
     pass(w, 4 * SECOND);
     save(w, 1, attempts[2], 2);
     pass(w, SECOND);
     save(w, 0, attempts[0], 2);
-    add(w, ADA, 4, (struct gw_msg_spec){.slots = 2});
+    add_job(w, ADA, 4, (struct gw_msg_spec){.slots = 2});
     pass(w, MS);
     expect_control(w, 1, attempts[2], GW_CONTROL_PAUSE);
     assert_false(told(w, 0, GW_MESSAGE_control));
@@ -360,15 +249,15 @@ static void work_that_is_not_in_the_way_goes_on(void **state)
 /* Even work that comes first may not take the room that others free for somebody else. */
 static void room_is_reserved_until_the_preemptor_starts(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, CYD, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    add_job(w, CYD, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
-    add(w, BOB, 3, (struct gw_msg_spec){.ranks = 2, .priority = 5});
-    add(w, BOB, 4, (struct gw_msg_spec){.priority = 5});
+    add_job(w, BOB, 3, (struct gw_msg_spec){.ranks = 2, .priority = 5});
+    add_job(w, BOB, 4, (struct gw_msg_spec){.priority = 5});
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {attempt, 0}});
     finish(w, 0, attempt, 0, 1);
@@ -381,17 +270,17 @@ static void room_is_reserved_until_the_preemptor_starts(void **state)
 
 static void victim_goes_on_if_the_preemptor_is_cancelled(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
     say(w, ADA, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {9, 2, GW_INDEX_ALL, 0}});
     expect_control(w, 0, attempt, GW_CONTROL_CONTINUE);
     assert_true(event_log_says(w, 1, "goes on: job 2 of account vision does not need its room"));
-    add(w, ADA, 3, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 3, (struct gw_msg_spec){.ranks = 2});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE); /* it may be preempted again */
     free_world(w);
@@ -402,10 +291,10 @@ static void victim_goes_on_if_the_preemptor_cannot_start(void **state)
 {
     (void)state;
     for (int drain = 0; drain < 2; drain++) {
-        struct world *w = begin(1, 2);
-        add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+        struct world *w = begin_shared(1, 2);
+        add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
         const uint64_t attempt = run_saved(w, 0, 2);
-        add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+        add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
         pass(w, MS);
         expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
         if (drain)
@@ -427,11 +316,11 @@ static void victim_goes_on_if_the_preemptor_cannot_start(void **state)
 /* The worker of the victim is lost: that is a loss, and the preemption is over. */
 static void lost_worker_ends_the_preemption(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .code = GW_ELOST});
@@ -445,11 +334,11 @@ static void lost_worker_ends_the_preemption(void **state)
 /* A job that is paused while it is preempted, and resumed, is still preempted. */
 static void resumed_victim_is_ended_after_its_grace(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
     say(w, BOB, (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {9, 1, GW_ASK_PAUSE}});
@@ -467,11 +356,11 @@ static void resumed_victim_is_ended_after_its_grace(void **state)
 /* A gang that is preempted ends anyway. */
 static void restart_of_a_preempted_gang_does_not_count(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2, .priority = -1});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
     say(w, BOB,
@@ -501,7 +390,7 @@ static void quota_inside_a_strict_account_is_reclaimed(void **state)
          .limits = {.slots = 1},
          .users = bob,
          .user_count = 1}};
-    struct world *w = begin(1, 4);
+    struct world *w = begin_shared(1, 4);
     struct gw_error error = {0};
     uint64_t attempts[2];
     (void)state;
@@ -510,10 +399,10 @@ static void quota_inside_a_strict_account_is_reclaimed(void **state)
             w->sched, &(struct gw_cluster_policy){.accounts = strict, .account_count = 3}, &error),
         0);
     for (uint64_t i = 0; i < 2; i++) {
-        add(w, BOB, 1 + i, (struct gw_msg_spec){.ranks = 1});
+        add_job(w, BOB, 1 + i, (struct gw_msg_spec){.ranks = 1});
         attempts[i] = run_saved(w, 0, 1);
     }
-    add(w, ADA, 3, (struct gw_msg_spec){.ranks = 1});
+    add_job(w, ADA, 3, (struct gw_msg_spec){.ranks = 1});
     pass(w, MS);
     expect_control(w, 0, attempts[1], GW_CONTROL_PAUSE); /* of equal losses, the younger job */
     assert_false(told(w, 0, GW_MESSAGE_assign));
@@ -537,19 +426,19 @@ static void strict_account_is_not_exceeded_while_a_victim_ends(void **state)
                                                     .limits = {.slots = 2},
                                                     .users = ada,
                                                     .user_count = 1};
-    struct world *w = begin(1, 4);
+    struct world *w = begin_shared(1, 4);
     struct gw_error error = {0};
     (void)state;
     assert_int_equal(
         gw_sched_policy_set(
             w->sched, &(struct gw_cluster_policy){.accounts = &strict, .account_count = 1}, &error),
         0);
-    add(w, ADA, 1, (struct gw_msg_spec){.ranks = 2, .priority = -2});
+    add_job(w, ADA, 1, (struct gw_msg_spec){.ranks = 2, .priority = -2});
     const uint64_t attempt = run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){0});
+    add_job(w, ADA, 2, (struct gw_msg_spec){0});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
-    add(w, ADA, 3, (struct gw_msg_spec){.ranks = 1, .priority = -1});
+    add_job(w, ADA, 3, (struct gw_msg_spec){.ranks = 1, .priority = -1});
     pass(w, MS);
     assert_int_equal(gw_sched_job_find(w->sched, 3)->placed, 0);
     pause_at_a_step(w, 0, attempt, 2);
@@ -560,21 +449,21 @@ static void strict_account_is_not_exceeded_while_a_victim_ends(void **state)
 
 static void quota_of_the_preemptor_is_reserved(void **state)
 {
-    struct world *w = begin(2, 2);
+    struct world *w = begin_shared(2, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 3});
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 3});
     const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     for (uint32_t rank = 0; rank < 3; rank++)
         ready(w, rank < 2 ? 0 : 1, attempt, rank);
     save(w, 0, attempt, 1);
-    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
     const struct gw_account *vision = gw_account_find(w->sched->accounts, "vision");
     assert_int_equal(vision->holder.claimed.slots, 2);
-    add(w, CYD, 3, (struct gw_msg_spec){0});
+    add_job(w, CYD, 3, (struct gw_msg_spec){0});
     assert_int_equal(gw_account_find(w->sched->accounts, "speech")->holder.leaving.slots, 3);
-    add(w, ADA, 4, (struct gw_msg_spec){0});
+    add_job(w, ADA, 4, (struct gw_msg_spec){0});
     assert_int_equal(gw_sched_queue_quota(gw_sched_job_find(w->sched, 4)->queues.items[0]),
                      GW_QUOTA_BORROWS);
     say(w, WORKER,
@@ -654,11 +543,11 @@ static void gang_whose_preemption_ends_under_the_next_scheduler_pays_nothing(voi
 
 static void users_of_one_priority_within_quotas_do_not_preempt_each_other(void **state)
 {
-    struct world *w = begin(1, 2);
+    struct world *w = begin_shared(1, 2);
     (void)state;
-    add(w, BOB, 1, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, BOB, 1, (struct gw_msg_spec){.ranks = 2});
     (void)run_saved(w, 0, 2);
-    add(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
+    add_job(w, ADA, 2, (struct gw_msg_spec){.ranks = 2});
     for (int i = 0; i < 10; i++) {
         pass(w, SECOND);
         assert_false(told(w, 0, GW_MESSAGE_control));
