@@ -132,7 +132,9 @@ int gw_user_dir_config(const char *name, char path[PATH_MAX], struct gw_error *e
     else if (home && home[0] == '/')
         bytes = snprintf(path, PATH_MAX, "%s/.config/gangway/%s", home, name);
     if (bytes <= 0 || bytes >= PATH_MAX - 8)
-        return gw_error_set(error, GW_EINVAL, "the %s is in ~/.config/gangway, and HOME is %s",
+        return gw_error_set(error, GW_EINVAL,
+                            "the %s is in ~/.config/gangway, and HOME is %s: set HOME or "
+                            "XDG_CONFIG_HOME",
                             name, bytes ? "too long" : "not set");
     return 0;
 }

@@ -34,6 +34,14 @@ class Launcher(e2e.Case):
         self.launcher.kill()
         super().tearDown()
 
+    @staticmethod
+    def connect(asks, uid=OURS):
+        os.seteuid(uid)
+        try:
+            asks.connect(SOCKET)
+        finally:
+            os.seteuid(0)
+
     def ask(self, data, fds=None, uid=OURS):
         """The code and text of the answer to a packet, and this test's end of the socket."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -42,11 +50,7 @@ class Launcher(e2e.Case):
             sent = [theirs.fileno()] if fds is None else fds
             asks = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
             asks.settimeout(e2e.TIMEOUT_S)
-            os.seteuid(uid)
-            try:
-                asks.connect(SOCKET)
-            finally:
-                os.seteuid(0)
+            self.connect(asks, uid)
             with contextlib.suppress(BrokenPipeError):
                 asks.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                        array.array("i", sent))] if sent else [])
@@ -163,6 +167,14 @@ class Launcher(e2e.Case):
         self.refused("unknown kind", packet("alice", kind=2))
         for data in (b"", b"x", packet("alice")[:-1], packet("alice") + b"x", b"x" * 3000):
             self.refused("a request has", data)
+
+    def test_connection_without_a_request_is_not_logged(self):
+        """A worker that starts connects to see whether the launcher is there."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asks:
+            self.connect(asks)
+        self.refused("version", packet("alice", version=1))
+        self.launcher.wait_output("version")
+        self.assertEqual(self.launcher.text.count("refused"), 1)
 
     def test_wrong_descriptors_are_refused(self):
         a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

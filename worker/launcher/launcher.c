@@ -75,7 +75,7 @@ static int check_socket(int fd, struct gw_error *error)
     return 0;
 }
 
-/* Receives a packet and its only descriptor. Others are closed. */
+/* Receives a packet and its only descriptor. Others are closed. GW_ECLOSED: there is no request. */
 static int receive(int connection, struct gw_launch_request *request, int *fd,
                    struct gw_error *error)
 {
@@ -102,6 +102,8 @@ static int receive(int connection, struct gw_launch_request *request, int *fd,
             for (int i = 0; i < carried && count < FDS_MAX; i++, count++)
                 memcpy(&fds[count], CMSG_DATA(at) + (size_t)i * sizeof(int), sizeof(int));
         }
+    if (got == 0 && count == 0)
+        return GW_ECLOSED;
     int rc = gw_launch_request_read(packet, (size_t)got, request, error);
     if (rc == 0 && (count != 1 || (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC))))
         rc = gw_error_set(error, GW_EPROTO, "a request has one descriptor, not %d", count);
@@ -157,7 +159,7 @@ static void serve(int connection)
     if (fd >= 0)
         close(fd);
     reply.code = rc;
-    if (rc < 0) {
+    if (rc < 0 && rc != GW_ECLOSED) { /* a worker that starts only connects */
         say("refused: %s", error.text);
         (void)snprintf(reply.text, sizeof reply.text, "%.*s", (int)sizeof reply.text - 1,
                        error.text);
