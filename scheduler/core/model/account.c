@@ -160,12 +160,6 @@ void gw_sched_apply_account_used(struct gw_sched *sched, const struct gw_fact_ac
     record->wall_ns = fact->wall_ns;
 }
 
-void gw_account_begin(struct gw_sched *sched)
-{
-    for (size_t i = 0; sched->accounts && i < sched->accounts->payers.count; i++)
-        load(sched, sched->accounts->payers.items[i]);
-}
-
 /* Returns true if a payer used something since its usage was durable. Usage that only halves need
  * not be written again. */
 static bool has_grown(const struct gw_sched *sched, const struct gw_payer *payer, const char *key)
@@ -204,16 +198,27 @@ static int by_key(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-void gw_account_dump(const struct gw_sched *sched, struct gw_buffer *out)
+struct usage_keys {
+    const char **items;
+    size_t count, capacity;
+};
+
+/* Lists the keys of the durable usage, in the same order in each run. */
+static void list_usages(const struct gw_sched *sched, struct usage_keys *keys)
 {
-    GW_ARRAY(const char *) keys = {0};
     size_t at = 0;
     const char *key;
     uint64_t value;
     while (gw_strmap_next(&sched->usages, &at, &key, &value))
-        GW_MUST(gw_array_push(&keys, key));
-    if (keys.count)
-        qsort(keys.items, keys.count, sizeof *keys.items, by_key);
+        GW_MUST(gw_array_push(keys, key));
+    if (keys->count)
+        qsort(keys->items, keys->count, sizeof *keys->items, by_key);
+}
+
+void gw_account_dump(const struct gw_sched *sched, struct gw_buffer *out)
+{
+    struct usage_keys keys = {0};
+    list_usages(sched, &keys);
     for (size_t i = 0; i < keys.count; i++) {
         const struct usage_record *record = record_of(sched, keys.items[i]);
         GW_MUST(gw_buffer_append(out, keys.items[i], strlen(keys.items[i]) + 1));
@@ -245,6 +250,33 @@ static struct gw_payer *payer_for(struct gw_sched *sched, struct gw_account *acc
     GW_MUST(gw_array_push(&account->payers, payer));
     accounts->stale = true;
     return payer;
+}
+
+/* Makes the payers of all durable usage. The usage of an account contains that of users whose jobs
+ * the scheduler has forgotten. */
+static void load_payers(struct gw_sched *sched)
+{
+    struct usage_keys keys = {0};
+    list_usages(sched, &keys);
+    for (size_t i = 0; i < keys.count; i++) {
+        char account[GW_ACCOUNT_KEY_MAX];
+        const char *user = strchr(keys.items[i], '/') + 1;
+        (void)snprintf(account, sizeof account, "%.*s", (int)(user - keys.items[i]) - 1,
+                       keys.items[i]);
+        struct gw_account *found = gw_account_find(sched->accounts, account);
+        if (found)
+            (void)payer_for(sched, found, user);
+    }
+    gw_array_deinit(&keys);
+}
+
+void gw_account_begin(struct gw_sched *sched)
+{
+    if (!sched->accounts)
+        return;
+    for (size_t i = 0; i < sched->accounts->payers.count; i++)
+        load(sched, sched->accounts->payers.items[i]);
+    load_payers(sched);
 }
 
 struct gw_account_holder *gw_account_holder_first(const struct gw_job *job)
@@ -634,6 +666,7 @@ void gw_accounts_set(struct gw_sched *sched, const struct gw_cluster_policy *pol
         sched->accounts->stale = true;
         sched->accounts->uses_changed = true;
         transfer_usage(sched, before);
+        load_payers(sched);
     }
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         gw_account_pay(sched, job);

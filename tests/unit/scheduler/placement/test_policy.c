@@ -258,6 +258,28 @@ static void usage_survives_a_restart_and_compaction(void **state)
     (void)state;
 }
 
+/* The job of the user is forgotten, but its usage counts for the account. */
+static void usage_of_users_without_jobs_counts(void **state)
+{
+    life_facts.size = 0;
+    struct cluster *c = next_run();
+    add(c, ADA, 1, (struct gw_msg_spec){0});
+    (void)end_after(c, 8 * SECOND);
+    (void)step(c->w, (struct gw_event){.type = GW_EVENT_STOP});
+    life_commit(c->w);
+    free_cluster(c);
+    c = next_run();
+    assert_non_null(payer_of(c->w, "ada"));
+    expect_usage(c, "ada", 8.0 / 16);
+    set(c->w, NULL);
+    set(c->w, &three);
+    assert_non_null(payer_of(c->w, "ada"));
+    expect_usage(c, "ada", 8.0 / 16);
+    free_cluster(c);
+    gw_buffer_deinit(&life_facts);
+    (void)state;
+}
+
 /* The durable usage contains the first 4 seconds of a task. It runs 300 seconds, or has run only
  * for 50 when it ends. */
 static void usage_contains_what_ran_during_a_restart(void **state)
@@ -445,6 +467,7 @@ int main(void)
         cmocka_unit_test(an_older_task_comes_before_a_gang_of_the_same_user),
         cmocka_unit_test(usage_halves_in_a_week),
         cmocka_unit_test(usage_survives_a_restart_and_compaction),
+        cmocka_unit_test(usage_of_users_without_jobs_counts),
         cmocka_unit_test(usage_contains_what_ran_during_a_restart),
         cmocka_unit_test(usage_survives_a_new_policy),
         cmocka_unit_test(a_bad_policy_changes_nothing),
