@@ -315,8 +315,7 @@ void gw_account_pay(struct gw_sched *sched, struct gw_job *job)
     job->submit_queue = NULL;
     job->queued = false;
     job->billed = 0;
-    if (!accounts || job->specs.count == 0 || is_call(job) ||
-        job->specs.items[0].message.kind == GW_SPEC_VALUE)
+    if (!accounts || job->specs.count == 0 || is_call(job))
         return;
     const struct gw_msg_spec *spec = &job->specs.items[0].message;
     struct gw_account *account = NULL;
@@ -329,8 +328,8 @@ void gw_account_pay(struct gw_sched *sched, struct gw_job *job)
     job->payer = payer_for(sched, account ? account : gw_account_root(accounts), user);
     if (spec->queue && *spec->queue)
         job->submit_queue = gw_account_queue(accounts, spec->queue);
-    if (job->state != GW_JOB_ENDED)
-        gw_account_rejoin(job);
+    if (job->state != GW_JOB_ENDED && spec->kind != GW_SPEC_VALUE)
+        gw_account_rejoin(job); /* a value only takes room among the stored results */
 }
 
 void gw_account_rejoin(struct gw_job *job)

@@ -161,29 +161,35 @@ static uint64_t stored_bytes(const struct gw_sched *sched, const struct gw_accou
     return bytes;
 }
 
-static int check_counts(const struct gw_sched *sched, const struct admission *admission,
+static int check_stored(const struct gw_sched *sched, const struct admission *admission,
                         struct gw_error *error)
 {
     for (const struct gw_account_holder *of = first_holder(admission); of;
          of = next_holder(admission, of)) {
-        if (!of->limits)
-            continue;
-        const uint64_t jobs_max = (uint64_t)of->limits->queued_jobs;
-        const uint64_t bytes_max = (uint64_t)of->limits->stored_bytes;
+        const uint64_t bytes_max = of->limits ? (uint64_t)of->limits->stored_bytes : 0;
+        const uint64_t bytes = bytes_max ? stored_bytes(sched, of) : 0;
+        char has[GW_TEXT_BYTES_ROOM], most[GW_TEXT_BYTES_ROOM];
+        if (bytes_max && bytes >= bytes_max)
+            return gw_error_set(error, GW_ELIMIT,
+                                "the results of %s %s take %s, and its limit is %s: release "
+                                "results (`gangway rm JOB`, `gangway data rm NAME`)",
+                                kind_of(admission, of), of->name, gw_text_bytes(bytes, has),
+                                gw_text_bytes(bytes_max, most));
+    }
+    return 0;
+}
+
+static int check_jobs(const struct admission *admission, struct gw_error *error)
+{
+    for (const struct gw_account_holder *of = first_holder(admission); of;
+         of = next_holder(admission, of)) {
+        const uint64_t jobs_max = of->limits ? (uint64_t)of->limits->queued_jobs : 0;
         if (jobs_max && of->use.queued_jobs >= jobs_max)
             return gw_error_set(error, GW_ELIMIT,
                                 "%s %s has %u jobs that have not ended, and its limit is %llu: "
                                 "submit again when one has ended",
                                 kind_of(admission, of), of->name, of->use.queued_jobs,
                                 (unsigned long long)jobs_max);
-        const uint64_t bytes = bytes_max ? stored_bytes(sched, of) : 0;
-        char has[GW_TEXT_BYTES_ROOM], most[GW_TEXT_BYTES_ROOM];
-        if (bytes_max && bytes >= bytes_max)
-            return gw_error_set(error, GW_ELIMIT,
-                                "the results of %s %s take %s, and its limit is %s: release "
-                                "results (`gangway rm JOB`)",
-                                kind_of(admission, of), of->name, gw_text_bytes(bytes, has),
-                                gw_text_bytes(bytes_max, most));
     }
     return 0;
 }
@@ -263,7 +269,9 @@ int gw_sched_admission_check(const struct gw_sched *sched, const struct gw_sessi
     if (rc == 0)
         rc = find_queue(sched, spec->queue, &admission, error);
     if (rc == 0)
-        rc = check_counts(sched, &admission, error);
+        rc = check_jobs(&admission, error);
+    if (rc == 0)
+        rc = check_stored(sched, &admission, error);
     if (rc == 0)
         rc = admit_spec(&admission, spec, error);
     if (rc == 0) {
@@ -271,4 +279,14 @@ int gw_sched_admission_check(const struct gw_sched *sched, const struct gw_sessi
         spec->queue = admission.queue ? admission.queue->holder.name : "";
     }
     return rc;
+}
+
+int gw_sched_admission_check_value(const struct gw_sched *sched, const struct gw_session *session,
+                                   struct gw_error *error)
+{
+    struct admission admission = {0};
+    if (!sched->accounts)
+        return 0;
+    const int rc = find_account(sched, session, "", &admission.account, error);
+    return rc == 0 ? check_stored(sched, &admission, error) : rc;
 }

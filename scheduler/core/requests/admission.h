@@ -17,4 +17,9 @@ int gw_sched_admission_check(const struct gw_sched *sched, const struct gw_sessi
                              const struct gw_job *job, struct gw_msg_spec *spec,
                              struct gw_error *error);
 
+/* gw_sched_admission_check_value decides whether a client may scatter one more value. Returns
+ * GW_EPERM if the user is in no account, or GW_ELIMIT if the account stores too much. */
+int gw_sched_admission_check_value(const struct gw_sched *sched, const struct gw_session *session,
+                                   struct gw_error *error);
+
 #endif

@@ -9,6 +9,7 @@
 #include "scheduler/core/requests/scattered.h"
 
 #include "scheduler/core/model/model.h"
+#include "scheduler/core/requests/admission.h"
 #include "scheduler/core/requests/submission.h"
 
 #include <assert.h>
@@ -89,7 +90,7 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
         return GW_EPROTO;
     if (sched->shutting_down)
         gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down and takes no more values");
-    else
+    else if (gw_sched_admission_check_value(sched, session, &error) == 0)
         (void)room_for(sched, session, scatter->bytes, tokens > 0, &error);
     if (error.code < 0) {
         gw_sched_submission_reject(sched, session, scatter->request, &error);

@@ -68,6 +68,7 @@ void gw_sched_content_add_spec(struct gw_sched *sched, struct gw_job *job,
 {
     if (message->kind == GW_SPEC_VALUE) {
         gw_sched_scattered_spec(job);
+        gw_account_pay(sched, job);
         return;
     }
     struct gw_spec spec = {.message = *message};

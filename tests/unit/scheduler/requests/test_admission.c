@@ -169,6 +169,28 @@ static void results_count_for_stored_bytes(void **state)
     (void)state;
 }
 
+static void scatter(struct world *w, uint64_t peer, const char *value)
+{
+    const uint32_t bytes = (uint32_t)strlen(value);
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_scatter,
+                            .scatter = {.request = ++requests, bytes, .value = {value, bytes}}});
+}
+
+static void scattered_values_count_for_stored_bytes(void **state)
+{
+    struct world *w = new_cluster();
+    scatter(w, ADMIN, "value");
+    (void)must(w, ADMIN, GW_MESSAGE_accepted);
+    refused(w, ADMIN, GW_ELIMIT, "the results of account speech take 5 B", (struct gw_msg_spec){0});
+    scatter(w, ADMIN, "v");
+    assert_int_equal(must(w, ADMIN, GW_MESSAGE_rejected)->rejected.code, GW_ELIMIT);
+    scatter(w, ZOE, "v");
+    assert_int_equal(must(w, ZOE, GW_MESSAGE_rejected)->rejected.code, GW_EPERM);
+    free_world(w);
+    (void)state;
+}
+
 static void without_a_policy_nothing_can_be_named(void **state)
 {
     struct world *w = new_world();
@@ -223,6 +245,7 @@ int main(void)
         cmocka_unit_test(an_account_at_its_limit_takes_no_more_jobs),
         cmocka_unit_test(a_task_larger_than_a_quota_is_refused),
         cmocka_unit_test(results_count_for_stored_bytes),
+        cmocka_unit_test(scattered_values_count_for_stored_bytes),
         cmocka_unit_test(without_a_policy_nothing_can_be_named),
         cmocka_unit_test(a_waiting_task_names_its_account_and_its_limit),
         cmocka_unit_test(the_tree_is_listed_with_shares_and_users),
