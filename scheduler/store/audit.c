@@ -221,15 +221,15 @@ static int open_file(const struct gw_audit *audit, struct gw_error *error)
     return fd;
 }
 
-/* Begins a new file if another program renamed the file, or if the file would become too large. If
- * that fails, the lines go to the old file. */
-static void rotate(struct gw_audit *audit, size_t bytes)
+/* Begins a new file if another program renamed or removed the file, or if the file would become too
+ * large. If that fails, the lines go to the old file. Returns false if the old file was removed. */
+static bool rotate(struct gw_audit *audit, size_t bytes)
 {
     struct stat now, there;
     struct gw_error error;
     char old[PATH_MAX + 8];
     if (fstat(audit->fd, &now) < 0 || audit->written)
-        return;
+        return true;
     bool moved =
         stat(audit->path, &there) < 0 || there.st_ino != now.st_ino || there.st_dev != now.st_dev;
     if (!moved && S_ISREG(now.st_mode) && now.st_size > 0 &&
@@ -239,28 +239,35 @@ static void rotate(struct gw_audit *audit, size_t bytes)
     }
     const int fd = moved ? open_file(audit, &error) : GW_EINVAL;
     if (fd < 0)
-        return;
+        return now.st_nlink > 0;
     close(audit->fd);
     audit->fd = fd;
+    return true;
+}
+
+/* Logs the first failure: errno. Returns false. */
+static bool failed(struct gw_audit *audit)
+{
+    if (!audit->failing)
+        gw_log_error("cannot write the audit log %s: %s; the cluster goes on, and up to %d MiB of "
+                     "lines are written later",
+                     audit->path, strerror(errno), QUEUED_BYTES_MAX >> 20);
+    audit->failing = true;
+    return false;
 }
 
 /* Writes the taken lines. Returns false if some of them remain. */
 static bool write_taken(struct gw_audit *audit)
 {
-    rotate(audit, audit->taken.size);
+    if (!rotate(audit, audit->taken.size))
+        return failed(audit);
     while (audit->written < audit->taken.size) {
         const ssize_t wrote = write(audit->fd, audit->taken.data + audit->written,
                                     audit->taken.size - audit->written);
         if (wrote < 0 && errno == EINTR)
             continue;
-        if (wrote <= 0) {
-            if (!audit->failing)
-                gw_log_error("cannot write the audit log %s: %s; the cluster goes on, and up to %d "
-                             "MiB of lines are written later",
-                             audit->path, strerror(errno), QUEUED_BYTES_MAX >> 20);
-            audit->failing = true;
-            return false;
-        }
+        if (wrote <= 0)
+            return failed(audit);
         audit->written += (size_t)wrote;
     }
     if (audit->failing)

@@ -2,6 +2,7 @@
 #include "graph/base/clock.h"
 #include "scheduler/store/audit.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -168,6 +170,30 @@ static void renamed_file_is_followed_by_a_new_one(void **state)
     assert_int_equal(count(read_file(path), "\n"), 1);
 }
 
+/* A folder takes the place of the file that was removed. */
+static void lines_wait_if_the_file_was_removed(void **state)
+{
+    struct gw_audit *audit = must_open(0);
+    struct stat removed;
+    char log[80];
+    (void)state;
+    (void)snprintf(log, sizeof log, "%s/log", dir);
+    const int fd = open(path, O_RDONLY), errors = dup(STDERR_FILENO);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_non_null(freopen(log, "w", stderr));
+    cancel(audit, 1);
+    while (!strstr(read_file(log), "cannot write the audit log"))
+        assert_true(fstat(fd, &removed) == 0 && removed.st_size == 0);
+    assert_int_equal(rmdir(path), 0);
+    wait_for(path, "\"job\": 1");
+    gw_audit_close(audit);
+    assert_int_equal(dup2(errors, STDERR_FILENO), STDERR_FILENO);
+    close(errors);
+    close(fd);
+    assert_int_equal(unlink(log), 0);
+}
+
 static void full_disk_loses_only_lines_beyond_the_limit(void **state)
 {
     enum { ACTS = 20000 };
@@ -223,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup(refused_peers_cannot_flood_the_file, set_up),
         cmocka_unit_test_setup(file_begins_anew_at_its_limit, set_up),
         cmocka_unit_test_setup(renamed_file_is_followed_by_a_new_one, set_up),
+        cmocka_unit_test_setup(lines_wait_if_the_file_was_removed, set_up),
         cmocka_unit_test_setup(full_disk_loses_only_lines_beyond_the_limit, set_up),
         cmocka_unit_test_setup(cut_last_line_does_not_spoil_the_next, set_up),
         cmocka_unit_test(file_that_cannot_be_opened_is_an_error),
