@@ -114,6 +114,12 @@ static void note_outcome(struct gw_accounting *accounting, int rc, const struct 
 
 static int open_file(struct gw_accounting *accounting, struct gw_error *error)
 {
+    if (accounting->file.sqlite && gw_accounting_file_moved(&accounting->file)) {
+        gw_log_warn("the accounting file %s was removed or replaced: rows go to the file that is "
+                    "there now",
+                    accounting->options.path);
+        gw_accounting_file_close(&accounting->file);
+    }
     return accounting->file.sqlite
                ? 0
                : gw_accounting_file_open(accounting->options.path, &accounting->file, error);

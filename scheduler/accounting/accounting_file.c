@@ -151,6 +151,14 @@ void gw_accounting_file_close(struct gw_accounting_file *file)
     *file = (struct gw_accounting_file){0};
 }
 
+bool gw_accounting_file_moved(const struct gw_accounting_file *file)
+{
+    int moved = 0;
+    return sqlite3_file_control(file->sqlite, "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
+               SQLITE_OK &&
+           moved;
+}
+
 /* -- Rows ---------------------------------------------------------------------------------------
  */
 

@@ -7,6 +7,7 @@
 #include "scheduler/core/model/accounting_row.h"
 
 #include <gangway/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct sqlite3;
@@ -23,6 +24,9 @@ struct gw_accounting_file {
 int gw_accounting_file_open(const char *path, struct gw_accounting_file *file,
                             struct gw_error *error);
 void gw_accounting_file_close(struct gw_accounting_file *file);
+
+/* gw_accounting_file_moved: whether the open file was removed, or another file is at its path. */
+bool gw_accounting_file_moved(const struct gw_accounting_file *file);
 
 /* gw_accounting_file_store stores `count` rows of a cluster, all or none. A row replaces an earlier
  * row of the same cluster and job. Returns 0, GW_EIO or GW_ECORRUPT. */

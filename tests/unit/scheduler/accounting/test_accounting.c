@@ -474,6 +474,31 @@ static void rows_that_come_fast_are_stored_together(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+/* The file is removed, and later replaced by a copy of an earlier day. */
+static void rows_go_to_the_file_that_is_there(void **state)
+{
+    struct fixture *f = *state;
+    struct heard heard = {0};
+    char copy[160];
+    uv_loop_t loop;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct gw_accounting *accounting = gw_accounting_open(
+        &loop, &(struct gw_accounting_options){
+                   .path = f->path, .cluster = "c", .on_answer = on_answer, .arg = &heard});
+    struct gw_accounting_row row = row_of(1, "ann", NOON, NOON + HOUR);
+    for (; row.job <= 3; row.job++) {
+        gw_accounting_add(accounting, &row);
+        hear(&loop, accounting, &heard);
+        assert_int_equal(heard.jobs, 1);
+        gw_accounting_file_close(&f->file);
+        (void)snprintf(copy, sizeof copy, "%s.%d", f->path, (int)row.job);
+        assert_int_equal(rename(f->path, copy), 0);
+    }
+    gw_accounting_close(accounting);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 /* The hourly removal comes before the rows here. */
 static void answers_have_no_jobs_beyond_the_retention(void **state)
 {
@@ -554,6 +579,7 @@ int main(void)
         TEST(sums_come_in_pages),
         TEST(files_of_version_1_are_upgraded),
         TEST(files_of_others_are_refused),
+        TEST(rows_go_to_the_file_that_is_there),
         TEST(rows_that_come_fast_are_stored_together),
         TEST(answers_have_no_jobs_beyond_the_retention),
         TEST(rows_wait_until_the_file_can_be_written),
