@@ -192,7 +192,7 @@ static int answer_from_file(struct gw_accounting *accounting, const struct asked
 static void answer(struct gw_accounting *accounting)
 {
     struct asked asked = accounting->queries.items[0];
-    const uint64_t lost = accounting->lost;
+    const uint64_t lost = accounting->lost + accounting->rows.count; /* these could not be stored */
     accounting->queries.count--;
     memmove(accounting->queries.items, accounting->queries.items + 1,
             accounting->queries.count * sizeof asked);
