@@ -125,7 +125,10 @@ class Accounting(e2e.Case):
             self.gangway("submit", "--", "true", env=envs[user])
         self.assertEqual([(row["user"], row["jobs"]) for row in self.sums(env=envs["ann"])],
                          [("ann", 2)])
-        self.assertEqual(self.sums("--user", "bob", env=envs["ann"])[0]["user"], "ann")
+        for words in ("usage",), ("jobs", "--ended"):
+            refused = self.gangway(*words, "--user", "bob", env=envs["ann"], rc=1)
+            self.assertIn("only user bob or an admin may see", refused.stderr)
+        self.assertEqual(self.sums("--user", "ann", env=envs["ann"])[0]["jobs"], 2)
         self.assertEqual({row["user"]: row["jobs"] for row in self.sums(env=envs["root"])},
                          {"ann": 2, "bob": 1})
         self.assertEqual([row["user"] for row in self.ended("--user", "bob", env=envs["root"])],

@@ -139,8 +139,14 @@ static int complete(struct gw_sched *sched, const struct gw_remote *remote,
         rc = gw_error_set(error, GW_EPROTO, "the arguments of a query are no dict");
     if (rc == 0)
         rc = gw_dict_set(arguments, "jobs", gw_bool(strcmp(query->what, "ended_jobs") == 0));
+    const char *own = gw_user_name(sched, remote->uid, user), *wanted = own;
+    if (rc == 0 && gw_value_find(arguments, "user"))
+        (void)gw_value_get_str(gw_value_find(arguments, "user"), &wanted, NULL);
+    if (rc == 0 && !remote->admin && strcmp(wanted, own) != 0)
+        rc = gw_error_set(error, GW_EPERM,
+                          "only user %.80s or an admin may see what this user has used", wanted);
     if (rc == 0 && !remote->admin)
-        rc = gw_dict_set(arguments, "user", gw_str(gw_user_name(sched, remote->uid, user)));
+        rc = gw_dict_set(arguments, "user", gw_str(own));
     if (rc == 0)
         rc = gw_codec_encode(arguments, NULL, bytes);
     gw_value_unref(arguments);
