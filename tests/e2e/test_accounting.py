@@ -19,21 +19,22 @@ class Accounting(e2e.Case):
 
     def test_each_job_counts_once_although_the_scheduler_is_killed(self):
         """Kills the scheduler after each job. The history is smaller than the number of jobs."""
-        self.up("--slots", "2", "--history", "2")
+        self.up("--slots", "3", "--history", "2")
         for i in range(4):
-            job = self.gangway("submit", "-d", "--name", f"n{i}", "--", "sh", "-c",
-                               "exit $((%d %% 2))" % i).stdout.strip()
+            job = self.gangway("submit", "-d", "--name", f"n{i}", "--slots", str(i or "none"),
+                               "--", "sh", "-c", "exit $((%d %% 2))" % i).stdout.strip()
             self.gangway("wait", job, rc=i % 2)
             scheduler = self.process_of("scheduler --dir")
             os.kill(scheduler, signal.SIGKILL)
             self.assert_gone([scheduler])
-            self.up("--slots", "2", "--history", "2")
+            self.up("--slots", "3", "--history", "2")
         self.gangway("dispatch", "-n", "2", "--name", "gang", "--", "true")
         rows = self.ended()
         self.assertEqual([row["name"] for row in rows], ["gang", "n3", "n2", "n1", "n0"])
         self.assertEqual([row["state"] for row in rows],
                          ["done", "failed", "done", "failed", "done"])
         self.assertEqual([row["exit_code"] for row in rows], [0, 1, 0, 1, 0])
+        self.assertEqual([row["slots"] for row in rows], [1, 3, 2, 1, 0])
         self.assertEqual(rows[0]["ranks"], 2)
         total, = self.sums("--by", "day")
         self.assertEqual((total["jobs"], total["failed"]), (5, 2))

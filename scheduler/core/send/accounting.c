@@ -7,6 +7,7 @@
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/send.h"
 
+#include <gangway/options.h>
 #include <string.h>
 
 static const char *state_of(const struct gw_job *job)
@@ -23,7 +24,8 @@ static void add_specs(const struct gw_job *job, struct gw_accounting_row *row)
         const uint64_t gpus =
             asked->gpu_fraction ? asked->gpu_fraction : asked->gpus * UINT64_C(1000);
         row->ranks = asked->ranks > row->ranks ? asked->ranks : row->ranks;
-        row->slots = asked->slots > row->slots ? asked->slots : row->slots;
+        const uint32_t slots = asked->slots == GW_NONE ? 0 : asked->slots;
+        row->slots = slots > row->slots ? slots : row->slots;
         row->gpu_thousandths = gpus > row->gpu_thousandths ? gpus : row->gpu_thousandths;
         row->memory_bytes =
             asked->memory_bytes > row->memory_bytes ? asked->memory_bytes : row->memory_bytes;
