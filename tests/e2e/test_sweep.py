@@ -429,6 +429,22 @@ while step < 8:
         self.gangway("wait", "d-controller", timeout_s=100)
         self.assertEqual(self.outcome("d"), self.outcome("whole"))
 
+    def test_files_of_a_sweep_are_those_of_its_folder(self):
+        """Files are shipped with each trial. The sweep is shown and extended in another folder."""
+        self.up("--slots", "1")
+        self.write("space.json", '{"x": [1, 2, 3]}')
+        self.write("trial.sh", "echo loss=$1; ls\n")
+        self.gangway("sweep", "--name", "f", "--space", "space.json", "--minimize", "loss",
+                     "--metric", "loss", "--trials", "2", "--out", "out", "--ship", "trial.sh",
+                     "--", "sh", "trial.sh", "{x}", timeout_s=60)
+        other = os.path.join(self.dir, "other")
+        os.mkdir(other)
+        self.gangway("sweep", "show", "f", cwd=other)
+        self.gangway("sweep", "extend", "f", "--trials", "3", cwd=other, timeout_s=60)
+        self.assertEqual([trial["state"] for trial in self.show("f")["trials"]], ["done"] * 3)
+        self.assertIn("trial.sh\n", self.gangway("logs", "last").stdout)
+        self.assertEqual(os.listdir(other), [])
+
     def test_parameters_are_in_the_environment_if_no_word_has_them(self):
         self.up("--slots", "1")
         script = self.write("read.sh",

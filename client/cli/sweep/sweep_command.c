@@ -11,6 +11,8 @@
 #include "client/cli/sweep/trial_template.h"
 #include "graph/base/clock.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -431,11 +433,40 @@ int gw_sweep_command_name(struct gw_client *client, const char *typed,
     return rc == 0 && !*name ? gw_error_set(error, GW_ENOENT, "there are no sweeps of yours") : rc;
 }
 
+/* Reads the words of a sweep. */
+static int read_words(struct gw_sweep_command *run, const char *name, char *const *words,
+                      const char *cwd, bool load, struct gw_error *error)
+{
+    int exit_code;
+    if (!gw_sweep_definition_init(&run->definition, words, cwd, NULL, &exit_code))
+        return gw_error_set(error, GW_EINVAL, "the options of the sweep %s are wrong: see above",
+                            name);
+    return load ? run_init(run, false, error) : 0;
+}
+
+/* Reads the words in the folder in which they were typed: they may name files. The process returns
+ * if it only loads the sweep, which also works if the folder is missing here. */
+static int read_in_folder(struct gw_sweep_command *run, const char *name, char *const *words,
+                          const char *cwd, bool load, struct gw_error *error)
+{
+    const int here = open(".", O_PATH | O_CLOEXEC);
+    int rc = 0;
+    if (chdir(cwd) < 0 && !load)
+        rc = gw_error_set(error, GW_EIO, "cannot enter the folder of the sweep, %s: %s", cwd,
+                          strerror(errno));
+    if (rc == 0)
+        rc = read_words(run, name, words, cwd, load, error);
+    if (load && fchdir(here) < 0 && rc == 0)
+        rc = gw_error_set(error, GW_EIO, "cannot return to this folder: %s", strerror(errno));
+    if (here >= 0)
+        (void)close(here);
+    return rc;
+}
+
 int gw_sweep_command_find(struct gw_client *client, const char *typed, bool load,
                           struct gw_sweep_command *run, struct gw_error *error)
 {
     char *text = NULL, **words = NULL, *cwd = NULL, name[GW_SWEEP_NAME_MAX + 1];
-    int exit_code;
     int rc = gw_sweep_command_name(client, typed, name, error);
     if (rc == 0)
         rc = gw_sweep_definition(client, name, &text, error);
@@ -444,12 +475,8 @@ int gw_sweep_command_find(struct gw_client *client, const char *typed, bool load
     free(text);
     if (rc < 0)
         return rc;
-    if (!gw_sweep_definition_init(&run->definition, words, cwd, NULL, &exit_code))
-        rc = gw_error_set(error, GW_EINVAL, "the options of the sweep %s are wrong: see above",
-                          name);
+    rc = read_in_folder(run, name, words, cwd, load, error);
     gw_trial_template_free(words);
     free(cwd);
-    if (rc == 0 && load)
-        rc = run_init(run, false, error);
     return rc == 0 && load ? gw_sweep_load(run->sweep, client, error) : rc;
 }

@@ -114,9 +114,11 @@ static int make_node(const struct gw_sweep_definition *d, const struct gw_launch
     const uint32_t ranks = task.ranks ? task.ranks : 1;
     made->slots = ranks * (task.slots ? task.slots : 1);
     made->gpus = task.gpu.count > 0 ? ranks * (uint32_t)task.gpu.count : 0;
-    const struct gw_command command = GW_INIT(
-        gw_command, .argv = typed->command, .env = env, .cwd = typed->cwd ? typed->cwd : d->cwd,
-        .env_templates = (uint32_t)typed->env.count, .epilog = typed->wrap.epilog);
+    /* A task with shipped files has a folder of its own. */
+    const char *cwd = typed->cwd || typed->ship.count ? typed->cwd : d->cwd;
+    const struct gw_command command =
+        GW_INIT(gw_command, .argv = typed->command, .env = env, .cwd = cwd,
+                .env_templates = (uint32_t)typed->env.count, .epilog = typed->wrap.epilog);
     made->node = gw_graph_command(graph, &command, &task);
     free(env);
     free(annotations);
