@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LIST_FOLDER "/etc/gangway"
@@ -27,7 +28,7 @@
 #define STATE_FOLDER "/var/lib/gangway"
 #define USERS_FOLDER STATE_FOLDER "/users"
 
-enum { BACKLOG = 64, REQUEST_MS_MAX = 1000, FDS_MAX = 4, EXIT_USAGE = 2 };
+enum { BACKLOG = 64, REQUEST_MS_MAX = 1000, FDS_MAX = 4, EXIT_USAGE = 2, QUIET_S = 10 };
 
 static char program[PATH_MAX]; /* the supervisor's */
 static const char *cgroups;    /* --cgroup; NULL: none */
@@ -75,7 +76,7 @@ static int check_socket(int fd, struct gw_error *error)
     return 0;
 }
 
-/* Receives a packet and its only descriptor. Others are closed. GW_ECLOSED: there is no request. */
+/* Receives a packet and its only descriptor. Others are closed. */
 static int receive(int connection, struct gw_launch_request *request, int *fd,
                    struct gw_error *error)
 {
@@ -103,7 +104,7 @@ static int receive(int connection, struct gw_launch_request *request, int *fd,
                 memcpy(&fds[count], CMSG_DATA(at) + (size_t)i * sizeof(int), sizeof(int));
         }
     if (got == 0 && count == 0)
-        return GW_ECLOSED;
+        return gw_error_set(error, GW_ECLOSED, "the peer left without a request");
     int rc = gw_launch_request_read(packet, (size_t)got, request, error);
     if (rc == 0 && (count != 1 || (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC))))
         rc = gw_error_set(error, GW_EPROTO, "a request has one descriptor, not %d", count);
@@ -145,6 +146,19 @@ static int launch(const struct gw_launch_request *request, int fd, struct gw_lau
     return 0;
 }
 
+/* Logs a refused peer. Each user can connect at any rate, so such a line follows another one only
+ * after some seconds. A worker that only looks whether this program answers is no news. */
+static void say_refused(bool is_worker, const struct gw_error *error)
+{
+    static time_t quiet_until;
+    const time_t now = time(NULL);
+    if (error->code == GW_ECLOSED || (!is_worker && now < quiet_until))
+        return;
+    if (!is_worker)
+        quiet_until = now + QUIET_S;
+    say("refused: %s", error->text);
+}
+
 static void serve(int connection)
 {
     struct gw_launch_request request = {0};
@@ -152,6 +166,7 @@ static void serve(int connection)
     struct gw_error error = {0};
     int fd = -1;
     int rc = check_peer(connection, &error);
+    const bool is_worker = rc == 0;
     if (rc == 0)
         rc = receive(connection, &request, &fd, &error);
     if (rc == 0)
@@ -159,8 +174,8 @@ static void serve(int connection)
     if (fd >= 0)
         close(fd);
     reply.code = rc;
-    if (rc < 0 && rc != GW_ECLOSED) { /* a worker that starts only connects */
-        say("refused: %s", error.text);
+    if (rc < 0) {
+        say_refused(is_worker, &error);
         (void)snprintf(reply.text, sizeof reply.text, "%.*s", (int)sizeof reply.text - 1,
                        error.text);
     }
