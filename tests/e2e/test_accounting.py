@@ -143,16 +143,18 @@ class Accounting(e2e.Case):
             queues = ( { name = "night"; priority = -5; } );""")
         token = {user: self.gangway_json("token", "create", "--user", user)["token"]
                  for user in ("ann", "bob")}
-        self.start(e2e.BINARY, "scheduler", "--config", path, "--dir", self.cluster(),
-                   "--state", self.cluster("state"), "--listen", "127.0.0.1",
-                   "--workers", "1", "--slots", "2", "--trust-users")
+        words = (e2e.BINARY, "scheduler", "--config", path, "--dir", self.cluster(), "--state",
+                 self.cluster("state"), "--listen", "127.0.0.1", "--workers", "1", "--slots", "2",
+                 "--trust-users")
+        scheduler = self.start(*words)
         while not os.path.exists(self.cluster("address")):
             pass
         with open(self.cluster("address"), encoding="utf-8") as f:
             address = f.read().strip()
         ann, bob = ({"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": token[user]}
                     for user in ("ann", "bob"))
-        self.gangway("submit", "--queue", "night", "--", "true", env=ann)
+        job = self.gangway("submit", "-d", "--queue", "night", "--", "true", env=ann).stdout
+        self.gangway("wait", job.strip(), env=ann)
         refused = self.gangway("submit", "--account", "vision", "--", "true", env=bob, rc=1)
         self.assertIn("may not use account vision", refused.stderr)
         refused = self.gangway("submit", "--time-limit", "2h", "--", "true", env=bob, rc=2)
@@ -160,8 +162,12 @@ class Accounting(e2e.Case):
         table = self.gangway("account", "list", env=bob).stdout
         self.assertRegex(table, r"vision +- +3 +75\.0% +100\.0%.* 0 of 1 ")
         self.assertRegex(self.gangway("queue", "list", env=bob).stdout, r"night +-5 ")
-        row, = self.sums("--by", "account,queue", env=ann)
-        self.assertEqual((row["account"], row["queue"], row["jobs"]), ("vision", "night", 1))
+        for restarted in False, True:  # the next scheduler stores the jobs of its history again
+            if restarted:
+                scheduler.kill()
+                self.start(*words).wait_output("listening at")
+            row, = self.sums("--by", "account,queue", env=ann)
+            self.assertEqual((row["account"], row["queue"], row["jobs"]), ("vision", "night", 1))
         self.gangway("down")
 
     def test_a_cluster_without_accounting_says_so(self):

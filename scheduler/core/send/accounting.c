@@ -44,16 +44,22 @@ static void add_row(struct gw_sched *sched, const struct gw_job *job,
     char user[GW_USER_NAME_MAX];
     const bool ended = job->state == GW_JOB_ENDED;
     const struct gw_account *account = job->payer ? job->payer->account : NULL;
-    const struct gw_submit_queue *queue = job->submit_queue;
+    /* At the start of a scheduler, no policy is set yet. The job knows the names of its own. */
+    const struct gw_msg_spec *spec = job->specs.count ? &job->specs.items[0].message : NULL;
+    const char *name = account && account->config ? account->config->name : "";
+    const char *queue = job->submit_queue ? job->submit_queue->config->name : "";
+    if (!sched->accounts && spec) {
+        name = spec->account ? spec->account : "";
+        queue = spec->queue ? spec->queue : "";
+    }
     struct gw_accounting_row *row = gw_arena_alloc(&sched->step.effects->arena, sizeof *row);
     GW_MUST_PTR(row);
     *row = (struct gw_accounting_row){
         .job = job->id,
         .parent = job->parent,
         .user = gw_sched_send_text(sched, gw_user_name(sched, job->uid, user)),
-        .account =
-            account && account->config ? gw_sched_send_text(sched, account->config->name) : "",
-        .queue = queue ? gw_sched_send_text(sched, queue->config->name) : "",
+        .account = gw_sched_send_text(sched, name),
+        .queue = gw_sched_send_text(sched, queue),
         .name = gw_sched_send_text(sched, job->name ? job->name : ""),
         .state = ended ? state_of(job) : "running",
         .runs = !ended,
