@@ -268,7 +268,7 @@ static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
         code = SSL_ERROR_ZERO_RETURN;
     if (code == SSL_ERROR_WANT_READ || code == SSL_ERROR_WANT_WRITE)
         return GW_EAGAIN;
-    unsigned long why = ERR_peek_last_error();
+    unsigned long why = ERR_peek_error(); /* the cause: OpenSSL 3.2 adds others behind it */
     ERR_clear_error();
     /* SSL_is_init_finished cannot be used here: after an error it returns false even if the
      * handshake had finished. */
