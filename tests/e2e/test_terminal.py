@@ -365,6 +365,24 @@ class Tables(e2e.Case):
         self.assertRegex(jobs[1], r"^ +1  a-name-that…  running ")
         self.assertIn("FREE", self.lines(60, "worker", "list")[0])
 
+    def test_accounts_and_queues_fit_80_columns_with_whole_names(self):
+        path = self.write("gangway.conf", """
+            accounts = ( { name = "lab"; gpus = 128; slots = 2048; },
+                         { name = "vision"; parent = "lab"; running-jobs = 1000; },
+                         { name = "vision-segmentation"; parent = "vision"; queued-jobs = 10; } );
+            queues = ( { name = "preemptible-at-night"; workers = "rack-1,rack-2,rack-3";
+                         time-limit = "7d12h"; default-time-limit = "1h30m";
+                         accounts = ["vision-segmentation"]; } );
+            scheduler = { workers = 1; slots = 1; };""")
+        scheduler = self.start(e2e.BINARY, "scheduler", "--config", path)
+        self.is_up = True
+        scheduler.wait_output("worker-1")
+        names = {"account": "    vision-segmentation ", "queue": "preemptible-at-night "}
+        for verb, name in names.items():
+            lines = self.lines(80, verb, "list")
+            self.assertEqual([line for line in lines if len(line) > 80], [])
+            self.assertIn(name, "\n".join(lines))
+
     def test_trials_of_a_sweep_fit_80_columns_with_few_digits(self):
         self.up("--slots", "2")
         self.gangway("sweep", "--name", "s", "--param", "rate=0..1", "--param", "decay=0..1",

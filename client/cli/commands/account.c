@@ -7,12 +7,18 @@
 static int run_accounts(int argc, char **argv)
 {
     static const struct gw_column columns[] = {
-        {"tree", "ACCOUNT", GW_CELL_TEXT},          {"user", "USER", GW_CELL_TEXT},
-        {"shares", "SHARES", GW_CELL_NUMBER},       {"shown.share", "SHARE", GW_CELL_TEXT},
-        {"shown.used", "USED", GW_CELL_TEXT},       {"usage_ns", "USAGE", GW_CELL_DURATION},
-        {"rank", "PLACE", GW_CELL_NUMBER},          {"shown.jobs", "JOBS", GW_CELL_TEXT},
-        {"shown.running", "RUNNING", GW_CELL_TEXT}, {"shown.slots", "SLOTS", GW_CELL_TEXT},
-        {"shown.gpus", "GPUS", GW_CELL_TEXT},       {0},
+        {"tree", "ACCOUNT", GW_CELL_NAME},
+        {"user", "USER", GW_CELL_TEXT},
+        {"shares", "SHARES", GW_CELL_MINOR_NUMBER},
+        {"shown.share", "SHARE", GW_CELL_TEXT},
+        {"shown.used", "USED", GW_CELL_TEXT},
+        {"usage_ns", "USAGE", GW_CELL_DURATION},
+        {"rank", "PLACE", GW_CELL_NUMBER},
+        {"shown.jobs", "JOBS", GW_CELL_MINOR_TEXT},
+        {"shown.running", "RUNNING", GW_CELL_MINOR_TEXT},
+        {"shown.slots", "SLOTS", GW_CELL_TEXT},
+        {"shown.gpus", "GPUS", GW_CELL_TEXT},
+        {0},
     };
     const struct gw_listing_command listing = {
         .command = "account list",

@@ -7,12 +7,12 @@
 static int run_queues(int argc, char **argv)
 {
     static const struct gw_column columns[] = {
-        {"name", "QUEUE", GW_CELL_TEXT},
+        {"name", "QUEUE", GW_CELL_NAME},
         {"priority", "PRIORITY", GW_CELL_NUMBER},
         {"default_time_limit_ns", "TIME", GW_CELL_DURATION},
         {"time_limit_ns", "MAX TIME", GW_CELL_DURATION},
-        {"shown.jobs", "JOBS", GW_CELL_TEXT},
-        {"shown.running", "RUNNING", GW_CELL_TEXT},
+        {"shown.jobs", "JOBS", GW_CELL_MINOR_TEXT},
+        {"shown.running", "RUNNING", GW_CELL_MINOR_TEXT},
         {"shown.slots", "SLOTS", GW_CELL_TEXT},
         {"shown.gpus", "GPUS", GW_CELL_TEXT},
         {"accounts", "ACCOUNTS", GW_CELL_TEXT},

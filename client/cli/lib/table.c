@@ -119,7 +119,7 @@ static bool is_minor(enum gw_cell cell)
 
 static bool is_text(enum gw_cell cell)
 {
-    return cell == GW_CELL_TEXT || cell == GW_CELL_MINOR_TEXT;
+    return cell == GW_CELL_TEXT || cell == GW_CELL_NAME || cell == GW_CELL_MINOR_TEXT;
 }
 
 /* Makes the widest text column narrower by one, if it is wider than `least`. Returns false if there
@@ -128,7 +128,7 @@ static bool shrink(const struct gw_column *columns, size_t *widths, size_t count
 {
     size_t widest = count;
     for (size_t k = 0; k < count; k++)
-        if (is_text(columns[k].cell) && widths[k] > least &&
+        if (is_text(columns[k].cell) && columns[k].cell != GW_CELL_NAME && widths[k] > least &&
             (widest == count || widths[k] > widths[widest]))
             widest = k;
     if (widest < count)

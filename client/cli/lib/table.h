@@ -9,6 +9,7 @@
 /* Format of a cell. */
 enum gw_cell {
     GW_CELL_TEXT,         /* strings; numbers unformatted */
+    GW_CELL_NAME,         /* a text that is never cut, because people type it */
     GW_CELL_NUMBER,       /* a number, right-aligned */
     GW_CELL_MINOR_TEXT,   /* this column of a table is less important: it is left out if the lines
                              do not fit into the terminal, */
