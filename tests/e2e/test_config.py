@@ -60,6 +60,7 @@ BAD = (
     ("accounts = (\n { name = \"" + "x" * 500 + "\"; } );", "FILE:2: account \"xxx"),
     ("accounts = (\n { name = \"a\"; users = [\"x y\"]; } );",
      "FILE:2: account a: user \"x y\": a name has 1 to 64 letters"),
+    ("policy = { half-life = 0; };\naccounts = ( { name = \"a\"; } );", "FILE:1: half-life is 0"),
     ("policy = { gpu-weight = -1; };", "FILE:1: gpu-weight -1: not a number from 0 to 1e9"),
     ("policy = { default-queue = \"x\"; };\naccounts = ( { name = \"a\"; } );",
      "FILE:1: policy: the default queue"),

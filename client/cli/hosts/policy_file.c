@@ -87,9 +87,17 @@ static int read_rest(struct gw_config_file *file, struct gw_cluster_policy *poli
         {"memory-gib-weight", 0, GW_OPTION_WEIGHT, &policy->memory_gib_weight, NULL, NULL},
         {0},
     };
+    char where[PATH_MAX + 32];
     policy->preempt_after_ns = GW_PREEMPT_AFTER_NS;
-    return gw_config_file_apply(file, &(struct gw_config_group){.name = "policy", .rows = rows},
-                                error);
+    policy->usage_halves_ns = GW_USAGE_HALVES_NS;
+    const int rc = gw_config_file_apply(
+        file, &(struct gw_config_group){.name = "policy", .rows = rows}, error);
+    if (rc < 0 || policy->usage_halves_ns)
+        return rc;
+    gw_config_file_where(file, "policy", 0, where);
+    return gw_error_set(error, GW_EINVAL,
+                        "%s: half-life is 0, so that no usage would count: give 7d, for example",
+                        where);
 }
 
 /* Returns true if the text has these two words next to each other, as whole words. Errors have bad
