@@ -1,13 +1,16 @@
 /* The worker's side of agents. One operation of an agent is in progress at a time. An agent that
- * breaks the protocol or its time limit is given up for good. */
+ * breaks the protocol or its time limit is given up for good. So is an agent that its user has
+ * stopped: it does not continue by itself, so waiting for it would only delay other users. */
 #include "graph/base/files.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/must.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,17 +18,21 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-enum { ANSWER_S_MAX = 2 };
+/* Limit of a whole operation: a disk may be slow */
+#define ANSWER_NS_MAX (2 * GW_NS_PER_S)
+/* While an answer is awaited, the state of the agent is read this often. It counts as stopped if it
+ * is so each of some times, since a debugger stops a process for moments. */
+enum { STATE_MS = 20, STOPPED_MAX = 3 };
 
 /* The agents. An entry is never freed, since any thread may use it. */
 struct agent {
     struct agent *next;
     pthread_mutex_t mutex;
-    int socket; /* -1: none, or given up */
-    long type;  /* of the file system of the folder */
+    atomic_int socket; /* -1: none, or given up; only changed with the mutex */
+    pid_t pid;
+    long type; /* of the file system of the folder */
     size_t length;
     char folder[];
 };
@@ -57,11 +64,9 @@ static long type_of(const char *folder)
                                                                              : -1;
 }
 
-void gw_files_attach(const char *folder, int socket)
+void gw_files_attach(const char *folder, int socket, pid_t pid)
 {
-    const struct timeval limit = {.tv_sec = ANSWER_S_MAX};
-    (void)setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    (void)setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    (void)fcntl(socket, F_SETFL, O_NONBLOCK);
     pthread_mutex_lock(&list_mutex);
     struct agent *agent = find(folder);
     if (!agent) {
@@ -79,6 +84,7 @@ void gw_files_attach(const char *folder, int socket)
     pthread_mutex_lock(&agent->mutex);
     close_socket(agent);
     agent->socket = socket;
+    agent->pid = pid;
     pthread_mutex_unlock(&agent->mutex);
 }
 
@@ -94,13 +100,8 @@ void gw_files_detach(const char *folder)
 
 bool gw_files_lives(const char *folder)
 {
-    struct agent *agent = find(folder);
-    if (!agent)
-        return false;
-    pthread_mutex_lock(&agent->mutex);
-    bool lives = agent->socket >= 0;
-    pthread_mutex_unlock(&agent->mutex);
-    return lives;
+    const struct agent *agent = find(folder);
+    return agent && atomic_load(&agent->socket) >= 0;
 }
 
 bool gw_files_are_remote(const char *path)
@@ -118,23 +119,58 @@ struct call {
     char data[PATH_MAX];
     int fd;      /* descriptor of the answer; -1: none */
     int carried; /* descriptor of the request, if its operation is GW_FILES_TRANSFER */
+    const struct agent *agent;
+    uint64_t end_ns;  /* when the agent is given up */
+    uint32_t stopped; /* how often in succession the agent was found stopped */
 };
 
-static bool send_all(int socket, const void *data, size_t bytes)
+/* Returns true if a process is stopped by a signal or a debugger. If /proc hides the process, this
+ * is not known. */
+static bool is_stopped(pid_t pid)
+{
+    char path[32], line[128];
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, line, sizeof line - 1);
+    if (fd >= 0)
+        close(fd);
+    line[got > 0 ? got : 0] = '\0';
+    const char *state = strrchr(line, ')'); /* the name before it may contain anything */
+    return state && (strncmp(state, ") T", 3) == 0 || strncmp(state, ") t", 3) == 0);
+}
+
+/* Waits until the socket is ready. Returns false if the agent is to be given up. */
+static bool await(struct call *call, short events)
+{
+    struct pollfd ready = {.fd = call->agent->socket, .events = events};
+    while (poll(&ready, 1, STATE_MS) <= 0) {
+        call->stopped = is_stopped(call->agent->pid) ? call->stopped + 1 : 0;
+        if (call->stopped == STOPPED_MAX || gw_clock_now_ns() >= call->end_ns)
+            return false;
+    }
+    return gw_clock_now_ns() < call->end_ns;
+}
+
+/* Returns true after a call that failed, if it shall be repeated. */
+static bool again(struct call *call, short events)
+{
+    return errno == EINTR || (errno == EAGAIN && await(call, events));
+}
+
+static bool send_all(struct call *call, const void *data, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
-        ssize_t put = send(socket, (const char *)data + done, bytes - done, MSG_NOSIGNAL);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
+        ssize_t put =
+            send(call->agent->socket, (const char *)data + done, bytes - done, MSG_NOSIGNAL);
+        if (put <= 0 && !(put < 0 && again(call, POLLOUT)))
             return false;
-        done += (size_t)put;
+        done += put > 0 ? (size_t)put : 0;
     }
     return true;
 }
 
 /* Sends the head of a request, with its descriptor. It is small enough for one call. */
-static bool send_head(int socket, const struct call *call)
+static bool send_head(const struct call *call)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -151,7 +187,7 @@ static bool send_head(int socket, const struct call *call)
         head->cmsg_len = CMSG_LEN(sizeof call->carried);
         memcpy(CMSG_DATA(head), &call->carried, sizeof call->carried);
     }
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof call->request;
+    return sendmsg(call->agent->socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof call->request;
 }
 
 /* Takes the descriptors of a part of an answer: keeps the first one of the answer, and closes all
@@ -174,7 +210,7 @@ static void take_descriptors(struct msghdr *message, struct call *call)
 }
 
 /* Receives the head of an answer, with its descriptor. */
-static bool receive_head(int socket, struct call *call)
+static bool receive_head(struct call *call)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -187,8 +223,8 @@ static bool receive_head(int socket, struct call *call)
                                  .msg_iovlen = 1,
                                  .msg_control = control.bytes,
                                  .msg_controllen = sizeof control.bytes};
-        ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-        if (got < 0 && errno == EINTR)
+        ssize_t got = recvmsg(call->agent->socket, &message, MSG_CMSG_CLOEXEC);
+        if (got < 0 && again(call, POLLIN))
             continue;
         if (got > 0)
             take_descriptors(&message, call);
@@ -199,36 +235,36 @@ static bool receive_head(int socket, struct call *call)
     return true;
 }
 
-static bool receive_all(int socket, void *data, size_t bytes)
+static bool receive_all(struct call *call, void *data, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
-        ssize_t got = recv(socket, (char *)data + done, bytes - done, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
+        ssize_t got = recv(call->agent->socket, (char *)data + done, bytes - done, 0);
+        if (got <= 0 && !(got < 0 && again(call, POLLIN)))
             return false;
-        done += (size_t)got;
+        done += got > 0 ? (size_t)got : 0;
     }
     return true;
 }
 
-static bool exchange(int socket, struct call *call)
+static bool exchange(struct call *call)
 {
     for (int i = 0; i < 2; i++)
         call->request.bytes[i] = call->texts[i] ? (uint32_t)strlen(call->texts[i]) + 1 : 0;
-    bool well = send_head(socket, call);
+    bool well = send_head(call);
     for (int i = 0; i < 2 && well; i++)
-        well = send_all(socket, call->texts[i], call->request.bytes[i]);
-    return well && receive_head(socket, call) && call->answer.bytes <= sizeof call->data &&
-           receive_all(socket, call->data, call->answer.bytes);
+        well = send_all(call, call->texts[i], call->request.bytes[i]);
+    return well && receive_head(call) && call->answer.bytes <= sizeof call->data &&
+           receive_all(call, call->data, call->answer.bytes);
 }
 
 /* Returns 0, or -1 and sets errno. */
 static int perform(struct agent *agent, struct call *call)
 {
     call->fd = -1;
+    call->agent = agent;
     pthread_mutex_lock(&agent->mutex);
-    bool well = agent->socket >= 0 && exchange(agent->socket, call);
+    call->end_ns = gw_clock_now_ns() + ANSWER_NS_MAX;
+    bool well = agent->socket >= 0 && exchange(call);
     if (!well)
         close_socket(agent);
     pthread_mutex_unlock(&agent->mutex);

@@ -3,9 +3,9 @@
  * system calls of the same names: they return -1 and set errno.
  *
  * An agent is a process of the user, so it may be stopped or replaced by the user. Each operation
- * therefore has a time limit, after which the agent is not used any more (EIO), and a descriptor is
- * accepted only if it is a regular file or a folder on the kind of file system that the user's
- * folder is on, which is not FUSE. */
+ * therefore has a time limit, after which the agent is not used any more (EIO). The limit is short
+ * if the agent is stopped. A descriptor is accepted only if it is a regular file or a folder on the
+ * kind of file system that the user's folder is on, which is not FUSE. */
 #ifndef GW_BASE_FILES_H
 #define GW_BASE_FILES_H
 
@@ -15,11 +15,12 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* gw_files_attach has all operations below `folder` (an absolute path) carried out by the agent at
- * the other end of a connected stream socket. It takes over the socket, and replaces an earlier one
- * of this folder. gw_files_detach forgets it: operations then fail. gw_files_lives returns false if
- * the folder has no agent, or one that does not answer. Thread-safe, as all functions here. */
-void gw_files_attach(const char *folder, int socket);
+/* gw_files_attach has all operations below `folder` (an absolute path) carried out by the agent, a
+ * process at the other end of a connected stream socket. It takes over the socket, and replaces an
+ * earlier one of this folder. gw_files_detach forgets it: operations then fail. gw_files_lives
+ * returns false if the folder has no agent, or one that does not answer. Thread-safe, as all
+ * functions here. */
+void gw_files_attach(const char *folder, int socket, pid_t agent);
 void gw_files_detach(const char *folder);
 bool gw_files_lives(const char *folder);
 

@@ -212,6 +212,20 @@ class Users(Cluster):
         self.worker.wait_output("new ones are refused for 10 s")
         self.gangway("wait", job, env=self.client["alice"], rc=137)  # not forgotten
 
+    def test_stopped_agent_delays_no_task_of_another_user(self):
+        self.run_as("bob", "true")
+        longest = []
+        for _ in range(2):
+            alice = self.start(e2e.BINARY, "submit", "--", "sh", "-c",
+                               "pkill -STOP -u $(id -u) gangway-files", env=self.client["alice"],
+                               cwd="/")
+            longest.append(0)
+            while alice.popen.poll() is None:
+                began = time.monotonic()
+                self.assertEqual(self.run_as("bob", "id -u").stdout, f"{BOB}\n")
+                longest[-1] = max(longest[-1], time.monotonic() - began)
+        self.assertLess(min(longest), 1.5, longest)  # the host may be busy once
+
     def test_launcher_that_ended_or_hangs_delays_only_new_users(self):
         self.run_as("alice", "true")
         self.launcher.kill()

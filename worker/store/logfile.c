@@ -157,7 +157,8 @@ void gw_logfile_next(const char *path, uint64_t offset, uint64_t *at, uint64_t *
 /* -- Moving --------------------------------------------------------------------------------------
  */
 
-void gw_logfile_make_folder(const char *path)
+/* Creates the folder of a path, and all its parents. Errors are reported by opening the file. */
+static void make_folder(const char *path)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -226,7 +227,7 @@ int gw_logfile_move(const char *from, uint64_t offset, const char *to, struct gw
     }
     if (offset > (uint64_t)info.st_size)
         offset = 0;
-    gw_logfile_make_folder(to);
+    make_folder(to);
     int rc = 0,
         out = gw_files_open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (out < 0 || copy(in, offset, out) < 0 || ftruncate(in, 0) < 0)

@@ -47,8 +47,4 @@ int gw_logfile_move(const char *from, uint64_t offset, const char *to, struct gw
  * (<log_dir>/<job>). 0: none. */
 uint64_t gw_logfile_latest(const char *folder, uint32_t index);
 
-/* gw_logfile_make_folder creates the folder of a path, and all its parents. It reports no errors,
- * since opening the file will fail with them. */
-void gw_logfile_make_folder(const char *path);
-
 #endif

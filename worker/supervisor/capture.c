@@ -11,6 +11,7 @@
 #include "worker/supervisor/capture.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/dir.h"
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
 
@@ -79,7 +80,7 @@ static int open_nameless(struct gw_capture *capture, const char *path)
     return -1;
 }
 
-static int open_path(struct gw_capture *capture, const struct gw_capture_options *options)
+static int open_once(struct gw_capture *capture, const struct gw_capture_options *options)
 {
     const char *path = options->path;
     const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_CREAT;
@@ -91,6 +92,17 @@ static int open_path(struct gw_capture *capture, const struct gw_capture_options
     int fd = open_nameless(capture, path);
     capture->nameless = fd >= 0;
     return fd >= 0 ? fd : open(path, flags | O_TRUNC, 0600);
+}
+
+/* Makes the folder if it is missing: the job is new here, or /tmp was cleaned up. */
+static int open_path(struct gw_capture *capture, const struct gw_capture_options *options)
+{
+    char folder[PATH_MAX];
+    int fd = open_once(capture, options);
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)folder_length(options->path), options->path);
+    return gw_dir_make(folder, NULL) < 0 ? -1 : open_once(capture, options);
 }
 
 static int open_pipe(struct gw_capture *capture)

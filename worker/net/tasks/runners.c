@@ -148,7 +148,6 @@ void gw_runners_spawn(struct gw_host *host, const struct gw_effect *effect)
         spawn_failed(host, spawn->process, why);
         return;
     }
-    gw_logfile_make_folder(spawn->out);
     if (spawn->held)
         gw_held_begin(host, spawn->process);
     if (!spawn->runner) {

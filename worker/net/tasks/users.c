@@ -1,10 +1,10 @@
 /* Users of a worker, and which of their processes run.
  *
  * The worker waits for the launcher and for agents, at most LAUNCH_S_MAX or the limit of an
- * operation (graph/base/files.c). All users wait then, so this must not happen often. A launcher
- * that did not answer is not asked for RETRY_NS. A user whose agent did not answer is refused for a
- * time that doubles with each incident; only the first incident has no consequence but that the
- * user's processes are started anew. */
+ * operation, which is short if the agent is stopped (graph/base/files.c). All users wait then, so
+ * this must not happen often. A launcher that did not answer is not asked for RETRY_NS. A user
+ * whose agent did not answer is refused for a time that doubles with each incident; only the first
+ * incident has no consequence but that the user's processes are started anew. */
 #include "worker/net/tasks/users.h"
 
 #include "graph/base/clock.h"
@@ -292,7 +292,7 @@ static int start(struct gw_host *host, struct gw_user *user, struct gw_error *er
     GW_MUST_PTR(user->base);
     user->uid = reply.uid;
     user->files_pid = (pid_t)reply.pid;
-    gw_files_attach(user->base, files);
+    gw_files_attach(user->base, files, user->files_pid);
     rc = enter(host, user, error);
     if (rc < 0)
         return rc;
@@ -385,7 +385,7 @@ static void kill_silent(struct gw_host *host, struct gw_user *user)
         leave(host, user);
         return;
     }
-    gw_files_attach(user->base, files);
+    gw_files_attach(user->base, files, (pid_t)reply.pid);
     (void)gw_files_kill(user->base, user->files_pid);
     user->files_pid = (pid_t)reply.pid;
     if (gw_files_kill(user->base, user->supervisor_pid) < 0)

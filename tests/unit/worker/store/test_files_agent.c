@@ -1,12 +1,14 @@
 /* Operations on files that the agent of a separate user carries out, here a child process. */
 #include "tests/unit/unit.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/dir.h"
 #include "graph/base/files.h"
 #include "worker/store/files_agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ static int set_up(void **state)
         _exit(gw_files_agent_main(0, NULL));
     }
     close(pair[1]);
-    gw_files_attach(w->folder, pair[0]);
+    gw_files_attach(w->folder, pair[0], w->agent);
     *state = w;
     return 0;
 }
@@ -140,7 +142,46 @@ static void dead_agent_is_given_up(void **state)
     assert_false(gw_files_lives(w->folder));
 }
 
-/* An agent that was stopped, or whose user answers in its place. */
+/* All users of the worker wait meanwhile. */
+static void stopped_agent_is_given_up_early(void **state)
+{
+    struct world *w = *state;
+    int status;
+    put(in(w, "file"), "text");
+    kill(w->agent, SIGSTOP);
+    assert_int_equal(waitpid(w->agent, &status, WUNTRACED), w->agent);
+    const uint64_t begun_ns = gw_clock_now_ns();
+    assert_int_equal(gw_files_open(in(w, "file"), O_RDONLY, 0), -1);
+    assert_int_equal(errno, EIO);
+    assert_true(gw_clock_now_ns() - begun_ns < GW_NS_PER_S);
+    assert_false(gw_files_lives(w->folder));
+}
+
+/* A user's process in the agent's place, which answers byte by byte. */
+static void slow_answer_does_not_extend_the_time_limit(void **state)
+{
+    struct world *w = *state;
+    const struct gw_files_answer answer = {.errnum = ENOENT};
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    pid_t slow = fork();
+    if (slow == 0) {
+        struct pollfd closed = {.fd = pair[1]};
+        close(pair[0]);
+        for (size_t i = 0; i < sizeof answer && poll(&closed, 1, 200) == 0; i++)
+            (void)send(pair[1], (const char *)&answer + i, 1, MSG_NOSIGNAL);
+        _exit(0);
+    }
+    close(pair[1]);
+    gw_files_attach(w->folder, pair[0], slow);
+    const uint64_t begun_ns = gw_clock_now_ns();
+    assert_int_equal(gw_files_access(in(w, "file"), F_OK), -1);
+    assert_int_equal(errno, EIO);
+    assert_true(gw_clock_now_ns() - begun_ns < 10 * GW_NS_PER_S);
+    assert_int_equal(waitpid(slow, NULL, 0), slow);
+}
+
+/* An agent whose user answers in its place. */
 static void malformed_answers_end_the_agent(void **state)
 {
     struct world *w = *state;
@@ -148,7 +189,7 @@ static void malformed_answers_end_the_agent(void **state)
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     assert_int_equal(write(pair[1], &answer, sizeof answer), sizeof answer);
-    gw_files_attach(w->folder, pair[0]);
+    gw_files_attach(w->folder, pair[0], w->agent);
     assert_int_equal(gw_files_access(in(w, "file"), F_OK), -1);
     assert_int_equal(errno, EIO);
     assert_false(gw_files_lives(w->folder));
@@ -193,7 +234,7 @@ static void surplus_descriptors_are_closed(void **state)
     const int fds[2] = {STDERR_FILENO, STDERR_FILENO};
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    gw_files_attach(w->folder, pair[0]);
+    gw_files_attach(w->folder, pair[0], w->agent);
     send_with(pair[1], &answer, 1, fds);
     send_with(pair[1], (const char *)&answer + 1, sizeof answer - 1, fds);
     const int before = count_descriptors();
@@ -210,6 +251,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_folders_are_not_the_agents, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_plain_files_are_accepted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(dead_agent_is_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stopped_agent_is_given_up_early, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(slow_answer_does_not_extend_the_time_limit, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(malformed_answers_end_the_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(surplus_descriptors_are_closed, set_up, tear_down),
     };

@@ -173,16 +173,6 @@ static void latest_attempt_is_found_by_file_name(void **state)
     assert_int_equal(gw_logfile_latest(folder, 3), 42);
 }
 
-/* A cleanup of /tmp removed the whole folder. */
-static void log_folder_is_created_again_after_removal(void **state)
-{
-    struct stat status;
-    gw_logfile_make_folder(in_dir("a/b/c/1.out"));
-    assert_int_equal(stat(in_dir("a/b/c"), &status), 0);
-    assert_true(S_ISDIR(status.st_mode));
-    gw_logfile_make_folder(in_dir("a/b/c/1.out")); /* it is there */
-}
-
 /* Output beyond the limit leaves a hole of the same length: the reader learns of it, and no
  * message carries its zeros. */
 static void missing_part_of_a_log_is_reported_to_its_reader(void **state)
@@ -213,7 +203,6 @@ int main(void)
         cmocka_unit_test(move_appends_the_capture_to_the_log),
         cmocka_unit_test(append_writes_only_to_existing_files),
         cmocka_unit_test(latest_attempt_is_found_by_file_name),
-        cmocka_unit_test(log_folder_is_created_again_after_removal),
         cmocka_unit_test(missing_part_of_a_log_is_reported_to_its_reader),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

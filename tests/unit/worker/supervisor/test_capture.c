@@ -137,14 +137,27 @@ static void capture_replaces_an_existing_file(void **state)
     assert_holds("a", "second");
 }
 
-static void capture_in_a_missing_folder_is_refused(void **state)
+/* A cleanup of /tmp may have removed several folders. A spare file makes no difference. */
+static void capture_makes_its_missing_folders(void **state)
 {
     struct gw_error error;
     open_at("a", 0);
-    gw_capture_close(&capture); /* a spare file makes no difference */
-    const struct gw_capture_options options = {.path = in_dir("none/b")};
+    gw_capture_close(&capture);
+    const struct gw_capture_options options = {.path = in_dir("none/of/b"), .named = true};
+    assert_int_equal(gw_capture_open(&capture, &options, &error), 0);
+    assert_true(exists("none/of/b"));
+}
+
+static void capture_below_a_file_is_refused(void **state)
+{
+    struct gw_error error;
+    open_at("a", 0);
+    put("text");
+    gw_capture_name(&capture);
+    gw_capture_close(&capture);
+    const struct gw_capture_options options = {.path = in_dir("a/b")};
     assert_int_equal(gw_capture_open(&capture, &options, &error), GW_ESTART);
-    assert_non_null(strstr(error.text, "none/b: No such file"));
+    assert_non_null(strstr(error.text, "a/b: Not a directory"));
     assert_int_equal(capture.fd, -1);
 }
 
@@ -300,7 +313,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(changed_capture_file_is_not_reused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture_replaces_an_existing_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture_in_a_missing_folder_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture_makes_its_missing_folders, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture_below_a_file_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(named_capture_file_exists_from_the_start, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(capture_beyond_its_limit_is_omitted, set_up, tear_down),

@@ -75,8 +75,8 @@ static void start_failure_states_the_cause(void **state)
         {{.argv = ARGV("/bin/true"), .cwd = "/nowhere"},
          "working directory /nowhere: no such",
          GW_ESTART},
-        {{.argv = ARGV("/bin/true"), .out = "/nowhere/out"},
-         "output file /nowhere/out: No such",
+        {{.argv = ARGV("/bin/true"), .out = "/dev/null/out"},
+         "output file /dev/null/out: Not a directory",
          GW_ESTART},
         {{.path = "/bin/true", .argv = (const char *const[]){NULL}}, "no argv[0]", GW_ESTART},
     };
