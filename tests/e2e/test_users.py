@@ -3,6 +3,7 @@
 another user. Real Unix users, in a namespace of the test's own; without root all tests are
 skipped, which is not a pass."""
 import contextlib
+import fcntl
 import glob
 import os
 import pwd
@@ -333,6 +334,23 @@ class Users(Cluster):
         self.assertFalse(os.path.exists(f"{copies}/0123456789abcdef"))
         self.assertEqual(sorted(os.listdir(f"{FOLDER}/alice")),
                          sorted([os.path.basename(mine), "0123abcd-new"]))
+
+    def test_new_worker_leaves_what_another_worker_uses(self):
+        self.victim()
+        mine, = glob.glob(f"{FOLDER}/alice/*")
+        life, = glob.glob(f"{mine}/checkpoints/.copies/*")
+        copy, former = f"{life}/{self.job}.0", f"{FOLDER}/alice/0123abcd"
+        for path in (copy, former):
+            os.makedirs(path)
+            os.chown(path, ALICE, ALICE)
+            os.utime(path, (0, 0))
+        used = os.open(former, os.O_RDONLY)
+        self.addCleanup(os.close, used)
+        fcntl.flock(used, fcntl.LOCK_SH)  # as a worker of another cluster
+        self.start_worker("two", count=2)
+        self.run_as("alice", "true", "--on", "two")
+        self.assertEqual(len(glob.glob(f"{mine}/checkpoints/.copies/*")), 2)
+        self.assertTrue(os.path.exists(copy) and os.path.exists(former))
 
     def test_killed_worker_ends_its_users_tasks(self):
         at = self.victim()

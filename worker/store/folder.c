@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -162,6 +163,19 @@ void gw_folder_count(const char *path, uint64_t entries_max, uint64_t *bytes, ui
     if (entries > entries_max)
         *bytes = INT64_MAX;
     *free_bytes = statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
+}
+
+int gw_folder_lock(const char *path, int operation)
+{
+    struct stat locked, there;
+    int fd = gw_files_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (flock(fd, operation | LOCK_NB) == 0 && fstat(fd, &locked) == 0 &&
+        gw_files_stat(path, &there) == 0 && there.st_ino == locked.st_ino)
+        return fd;
+    close(fd); /* locked, or renamed by a process that is removing it */
+    return -1;
 }
 
 void gw_folder_sweep(const char *dir)

@@ -20,6 +20,10 @@ int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
  * entries has the size INT64_MAX. */
 void gw_folder_count(const char *path, uint64_t entries_max, uint64_t *bytes, uint64_t *free_bytes);
 
+/* gw_folder_lock locks a folder (LOCK_SH or LOCK_EX) until the returned descriptor is closed.
+ * Returns -1 if the folder is missing, or another process has a lock that excludes this one. */
+int gw_folder_lock(const char *path, int operation);
+
 /* gw_folder_sweep removes the folders of dead workers in `dir`. Each folder in `dir` is named by
  * the process id of its worker. */
 void gw_folder_sweep(const char *dir);

@@ -18,6 +18,7 @@
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
 #include "worker/store/checkpoint_path.h"
+#include "worker/store/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -101,7 +102,8 @@ static uint64_t job_of(const char *name)
  */
 
 /* Takes over the copies that earlier incarnations of workers have kept here in case that the
- * checkpoint's host is lost. */
+ * checkpoint's host is lost. A worker that lives has locked its copies, or is alone in its folder.
+ */
 static void adopt_copies(struct gw_host *host, const char *dir)
 {
     char all[PATH_MAX + 16], own[PATH_MAX + 64], theirs[ROOM], from[ROOM + 256], to[ROOM];
@@ -109,11 +111,13 @@ static void adopt_copies(struct gw_host *host, const char *dir)
     gw_checkpoint_path_copy(dir, host->incarnation, 0, 0, own, sizeof own);
     DIR *lives = gw_files_opendir(all);
     for (const struct dirent *life; lives && (life = readdir(lives));) {
-        if (life->d_name[0] == '.' || gw_dir_make(own, NULL) < 0)
-            continue;
-        gw_transfers_adopted(host->transfers);
         (void)snprintf(theirs, sizeof theirs, "%s/%s", all, life->d_name);
-        DIR *copies = strcmp(theirs, own) == 0 ? NULL : gw_files_opendir(theirs);
+        if (life->d_name[0] == '.' || strcmp(theirs, own) == 0 || gw_dir_make(own, NULL) < 0)
+            continue;
+        const int lock = gw_folder_lock(theirs, LOCK_EX);
+        DIR *copies = lock < 0 ? NULL : gw_files_opendir(theirs);
+        if (copies)
+            gw_transfers_adopted(host->transfers);
         for (const struct dirent *copy; copies && (copy = readdir(copies));) {
             (void)snprintf(from, sizeof from, "%s/%s", theirs, copy->d_name);
             (void)snprintf(to, sizeof to, "%s/%s", own, copy->d_name);
@@ -126,6 +130,8 @@ static void adopt_copies(struct gw_host *host, const char *dir)
             (void)rmdir(theirs);
         if (copies)
             (void)closedir(copies);
+        if (lock >= 0)
+            close(lock);
     }
     if (lives)
         (void)closedir(lives);
@@ -316,8 +322,7 @@ void gw_orphaned_files_tell_folder(struct gw_host *host, const char *folder)
     if (!is_present(host, folder))
         return;
     (void)snprintf(path, sizeof path, "%s/checkpoints", folder);
-    if (host->options.first_in_folder)
-        adopt_copies(host, path);
+    adopt_copies(host, path);
     gw_checkpoint_path_copy(path, host->incarnation, 0, 0, copies, sizeof copies);
     find(host, &found, path);
     find(host, &found, copies);

@@ -175,6 +175,7 @@ struct gw_host {
     struct gw_map held;    /* see held.h */
     GW_ARRAY(struct gw_user *) users;
     GW_ARRAY(char *) user_folders; /* of separate users that have run here; owned */
+    GW_ARRAY(int) user_locks;      /* descriptors: other workers must leave these folders alone */
     char cluster[65];              /* of the last welcome, hexadecimal; "": none */
     struct gw_map user_processes;  /* process -> index of its user and state, see users.c */
     uint64_t launcher_asks_ns;     /* the launcher is not asked before this time */

@@ -16,6 +16,7 @@
 #include "worker/net/checkpoints/orphaned_files.h"
 #include "worker/net/link/host_link.h"
 #include "worker/net/link/send.h"
+#include "worker/store/checkpoint_path.h"
 #include "worker/store/folder.h"
 
 #include <dirent.h>
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -159,7 +161,8 @@ static bool runs(const struct gw_user *user)
     return user->supervisor && !user->supervisor->closed && gw_files_lives(user->base);
 }
 
-/* Removes the folders of other clusters in which no job has made a folder for FORMER_DAYS. */
+/* Removes the folders of other clusters in which no job has made a folder for FORMER_DAYS, and that
+ * no worker of such a cluster has locked. */
 static void remove_former(const struct gw_user *user)
 {
     static const char *const names[] = {"logs", "checkpoints", "work"};
@@ -177,15 +180,36 @@ static void remove_former(const struct gw_user *user)
             (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
             old = gw_files_stat(path, &status) < 0 || status.st_mtim.tv_sec < oldest;
         }
-        if (!old)
+        const int lock = old ? gw_folder_lock(folder, LOCK_EX) : -1;
+        if (lock < 0)
             continue;
         gw_log_info("removing %s, with output and checkpoints of user %s: no worker has used it "
                     "for %d days",
                     folder, user->name, FORMER_DAYS);
         (void)gw_dir_remove(folder, NULL);
+        close(lock);
     }
     if (listing)
         (void)closedir(listing);
+}
+
+/* Locks the user's folder, and this worker's copies of checkpoints in it, as long as this worker
+ * lives. Workers of the same host share the user's folders. */
+static int lock_folders(struct gw_host *host, const char *folder, struct gw_error *error)
+{
+    char path[PATH_MAX + 16], copies[PATH_MAX + 64];
+    (void)snprintf(path, sizeof path, "%s/checkpoints", folder);
+    gw_checkpoint_path_copy(path, host->incarnation, 0, 0, copies, sizeof copies);
+    const char *const paths[] = {folder, copies};
+    int rc = gw_dir_make(copies, error);
+    for (size_t i = 0; i < 2 && rc == 0; i++) {
+        const int fd = gw_folder_lock(paths[i], LOCK_SH);
+        if (fd < 0)
+            rc = gw_error_set(error, GW_EIO, "another process has locked %s", paths[i]);
+        else
+            GW_MUST(gw_array_push(&host->user_locks, fd));
+    }
+    return rc;
 }
 
 /* Makes the user's folder for the present cluster. At the first start, the working folders that
@@ -203,6 +227,8 @@ static int enter(struct gw_host *host, struct gw_user *user, struct gw_error *er
         (void)snprintf(work, sizeof work, "%s/%s", folder, names[i]);
         rc = gw_dir_make(work, error);
     }
+    if (rc == 0)
+        rc = lock_folders(host, folder, error);
     if (rc < 0)
         return rc;
     char *noted = strdup(folder);
@@ -365,6 +391,9 @@ void gw_users_free(struct gw_host *host)
     for (size_t i = 0; i < host->user_folders.count; i++)
         free(host->user_folders.items[i]);
     gw_array_deinit(&host->user_folders);
+    for (size_t i = 0; i < host->user_locks.count; i++)
+        close(host->user_locks.items[i]);
+    gw_array_deinit(&host->user_locks);
     gw_map_deinit(&host->user_processes);
 }
 
