@@ -72,7 +72,8 @@ enum gw_event_type {
     GW_EVENT_QUEUED,   /* worker: `bytes` are queued to the scheduler. Sent when this rises above
                           GW_NODE_SLOW_BYTES and when it falls below */
     GW_EVENT_HEALTH,   /* worker: the health check `number` (enum gw_health_check) has run; text
-                          says why it fails; "": it passes */
+                          says why it fails; "": it passes. code, of a clock that fails: seconds by
+                          which it is ahead of the scheduler's (negative: behind) */
 };
 
 /* The worker's peers. SCHEDULER: opened before `welcome`, which arrives as a message. RUNNER:
@@ -197,7 +198,8 @@ enum gw_effect_type {
     GW_EFFECT_EMPTY,         /* worker: free the memory of memfd tokens[0], even if it is mapped */
     GW_EFFECT_COUNT,   /* worker: measure the size of folder `number`, which an event FOLDER has
                           reported. Answered by COUNTED, unless UNFOLDER comes first */
-    GW_EFFECT_LOG,     /* scheduler: write `bytes`, a line with its NUL, to the log */
+    GW_EFFECT_LOG,     /* scheduler: write `bytes`, a line with its NUL, to the log; number 1: as an
+                          error */
     GW_EFFECT_ACCOUNT, /* scheduler: store `bytes`, a struct gw_accounting_row, in the accounting */
     GW_EFFECT_ASK_ACCOUNTING, /* scheduler: answer the query `number` of client `peer` with
                                  arguments `bytes` from the accounting, when it has been read */

@@ -143,7 +143,7 @@ void gw_server_effects_run(struct gw_server *server)
                                   &damage);
             break;
         case GW_EFFECT_LOG:
-            gw_log_info("%s", (const char *)effect->bytes.data);
+            (effect->number ? gw_log_error : gw_log_info)("%s", (const char *)effect->bytes.data);
             break;
         default:
             assert(!"an effect that only workers have");

@@ -29,6 +29,7 @@ int gw_cli_status(int argc, char **argv)
         {"scattered.values", "Scattered values", GW_CELL_TEXT},
         {"scattered.bytes", "Memory of scattered values", GW_CELL_SIZE},
         {"memory_trouble", "Cannot move results to disk", GW_CELL_TEXT},
+        {"clock_trouble", "Wrong clock of the scheduler", GW_CELL_TEXT},
         {"jobs.running", "Unfinished jobs", GW_CELL_TEXT},
         {"jobs.ended", "Ended jobs", GW_CELL_TEXT},
         {"tasks.waiting", "Waiting tasks", GW_CELL_TEXT},

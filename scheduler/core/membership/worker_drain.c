@@ -9,6 +9,7 @@
 #include "scheduler/core/lifecycle/gang_end.h"
 #include "scheduler/core/lifecycle/memory_report.h"
 #include "scheduler/core/model/model.h"
+#include "scheduler/core/send/log.h"
 #include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
 
@@ -68,20 +69,38 @@ int gw_sched_worker_drain_on_ask(struct gw_sched *sched, struct gw_session *sess
     return 0;
 }
 
+/* Drains or undrains a worker by its last report. A clock that differs as those of most workers do
+ * is right. */
+static void apply_health(struct gw_sched *sched, const struct gw_worker *worker)
+{
+    const char *name = worker->remote->name, *why = worker->unhealthy;
+    const struct gw_worker_drain *drain = gw_sched_worker_drain_find(sched, name);
+    const int64_t with_most = (int64_t)worker->clock_s * sched->clock_trouble.clock_s;
+    if (!worker->health_known || (drain && !drain->check))
+        return; /* not known, or the admin decides */
+    if (!why && with_most <= 0)
+        why = worker->clock_why;
+    if (why && !(drain && strcmp(drain->why, why) == 0))
+        GW_FACT(sched, worker_drained, .name = name, .why = why, .by = "its health check",
+                .check = 1);
+    else if (!why && drain)
+        GW_FACT(sched, worker_undrained, .name = name);
+}
+
 int gw_sched_worker_drain_on_health(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_msg_health *health)
 {
-    const char *name = worker->remote->name;
-    const struct gw_worker_drain *drain = gw_sched_worker_drain_find(sched, name);
     if (worker->state == GW_WORKER_CONNECTED)
         return GW_EPROTO;
-    if (drain && !drain->check)
-        return 0; /* the admin decides */
-    if (*health->why && !(drain && strcmp(drain->why, health->why) == 0))
-        GW_FACT(sched, worker_drained, .name = name, .why = health->why, .by = "its health check",
-                .check = 1);
-    else if (!*health->why && drain)
-        GW_FACT(sched, worker_undrained, .name = name);
+    gw_sched_worker_drain_record(worker, health);
+    if (!gw_sched_worker_drain_judge(sched)) {
+        apply_health(sched, worker);
+        return 0;
+    }
+    gw_sched_log_clock(sched);
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i] && sched->workers.items[i]->state != GW_WORKER_LOST)
+            apply_health(sched, sched->workers.items[i]);
     return 0;
 }
 

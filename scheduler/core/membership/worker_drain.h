@@ -11,8 +11,10 @@ int gw_sched_worker_drain_on_ask(struct gw_sched *sched, struct gw_session *sess
                                  const struct gw_msg_worker_ask *ask);
 
 /* gw_sched_worker_drain_on_health handles a worker's report about its health check: the worker is
- * drained if `why` is not empty. Otherwise it is undrained, if only its health check has drained
- * it. Returns GW_EPROTO if the worker is not registered. */
+ * drained if a check fails. Otherwise it is undrained, if only its health check has drained
+ * it. If more than half of the workers, and at least two, say that their clocks differ in the same
+ * direction, that of the scheduler is wrong, and they are not drained for that. Returns GW_EPROTO
+ * if the worker is not registered. */
 int gw_sched_worker_drain_on_health(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_msg_health *health);
 

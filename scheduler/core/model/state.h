@@ -168,6 +168,7 @@ struct gw_sched {
     struct gw_gpus_left *gpus_left;         /* see gpu_twin.c; NULL: none */
     struct gw_gpu_drains *gpu_drains;       /* see gpu_drain.c; NULL: none */
     struct gw_worker_drains *worker_drains; /* see worker_drain.c; NULL: none */
+    struct gw_clock_trouble clock_trouble;  /* see worker_drain.h */
     uint64_t beat_ns;                       /* time of the next heartbeats */
     gw_peer shutdown_peer;
     uint64_t shutdown_request, shutdown_deadline_ns, shutdown_grace_ns;

@@ -87,12 +87,24 @@ struct gw_worker {
     struct gw_msg_memory memory; /* last report, without its text */
     char *memory_trouble;        /* text of the last report; NULL: none */
     bool memory_one, all_users;  /* one task may be placed although memory is short; serves all */
+    char *unhealthy, *clock_why; /* last report of its checks, and of that of its clock, owned;
+                                    NULL: none, or it is well */
+    int32_t clock_s;             /* of its report, how far its clock is ahead of this one */
+    bool health_known;
     bool drained, drain_told;    /* see worker_drain.h; it was asked for what it has not begun */
     bool leaves, let_go;         /* was told to end; need not stay for checkpoints; see leave.h */
     uint64_t expected_bytes;     /* memory that its attempts are expected to take */
     uint64_t score_epoch, score; /* used by the current placement */
     struct gw_worker_rows rows;
     struct gw_frontier frontier;
+};
+
+/* If most workers say that their clocks differ in the same direction, this scheduler's clock is
+ * wrong. */
+struct gw_clock_trouble {
+    uint32_t differ; /* how many of them; 0: the clock of this scheduler is right */
+    uint32_t workers;
+    int32_t clock_s; /* how far the nearest of them is ahead of this scheduler's */
 };
 
 #endif

@@ -12,7 +12,7 @@
 enum { LINE_BYTES = 512, NAME_BYTES = 100 };
 
 /* Adds `line` to the log. Replaces control characters in it. */
-static void say(struct gw_sched *sched, char line[static LINE_BYTES])
+static struct gw_effect *say(struct gw_sched *sched, char line[static LINE_BYTES])
 {
     /* Names come from client programs and may contain control characters. */
     for (char *at = line; *at; at++)
@@ -20,6 +20,7 @@ static void say(struct gw_sched *sched, char line[static LINE_BYTES])
             *at = '?';
     struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_LOG);
     effect->bytes = gw_sched_send_bin(sched, (struct gw_bin){line, (uint32_t)strlen(line) + 1});
+    return effect;
 }
 
 /* -- Jobs ---------------------------------------------------------------------------------- */
@@ -71,7 +72,7 @@ static void say_job(struct gw_sched *sched, const struct gw_job *job)
         gw_text_say(&text, ", %s%u rank%s", tasks > 1 ? "gangs of up to " : "", ranks,
                     ranks == 1 ? "" : "s");
     gw_text_say(&text, "%s", job->detached ? ", detached" : "");
-    say(sched, line);
+    (void)say(sched, line);
 }
 
 void gw_sched_log_settle(struct gw_sched *sched, bool last)
@@ -84,7 +85,7 @@ void gw_sched_log_settle(struct gw_sched *sched, bool last)
                    log->jobs, log->jobs == 1 ? "" : "s", (unsigned long long)log->tasks,
                    log->tasks == 1 ? "" : "s", (unsigned long long)log->latest,
                    user_of(sched, log->user, log->named, user));
-    say(sched, line);
+    (void)say(sched, line);
     *log = (struct gw_log_jobs){0};
 }
 
@@ -124,7 +125,7 @@ void gw_sched_log_joined(struct gw_sched *sched, const struct gw_worker *worker)
     gw_text_say(&text, ", %s", gw_text_bytes(worker->memory_bytes, memory));
     if (*worker->remote->address)
         gw_text_say(&text, ", from %s", worker->remote->address);
-    say(sched, line);
+    (void)say(sched, line);
 }
 
 void gw_sched_log_left(struct gw_sched *sched, const struct gw_worker *worker, const char *why)
@@ -132,5 +133,18 @@ void gw_sched_log_left(struct gw_sched *sched, const struct gw_worker *worker, c
     char line[LINE_BYTES], where[GW_WORKER_NAME_MAX];
     (void)snprintf(line, sizeof line, "worker %s left: %.300s",
                    gw_sched_worker_where(sched, worker->id, where), why);
-    say(sched, line);
+    (void)say(sched, line);
+}
+
+void gw_sched_log_clock(struct gw_sched *sched)
+{
+    char line[LINE_BYTES], text[LINE_BYTES - 100];
+    gw_sched_worker_drain_clock(sched, text, sizeof text);
+    if (*text)
+        (void)snprintf(line, sizeof line,
+                       "the clock of this host is wrong: %s. No worker is drained for this", text);
+    else
+        (void)snprintf(line, sizeof line,
+                       "the clock of this host agrees with those of most workers");
+    say(sched, line)->number = *text != '\0';
 }

@@ -18,6 +18,9 @@ void gw_sched_log_submitted(struct gw_sched *sched, const struct gw_job *job);
 void gw_sched_log_joined(struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_log_left(struct gw_sched *sched, const struct gw_worker *worker, const char *why);
 
+/* gw_sched_log_clock is called when the scheduler's clock was found to be wrong, or right again. */
+void gw_sched_log_clock(struct gw_sched *sched);
+
 /* gw_sched_log_settle writes the line about jobs that had no line of their own, if the second is
  * over. In the last step (`last`) it writes the line at once. */
 void gw_sched_log_settle(struct gw_sched *sched, bool last);

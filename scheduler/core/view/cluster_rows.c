@@ -73,6 +73,10 @@ struct gw_value *gw_cluster_rows_status(const struct gw_sched *sched)
     gw_sched_scattered_query(sched, dict);
     if (*trouble)
         gw_dict_put(dict, "memory_trouble", gw_str(trouble));
+    char clock[GW_ERROR_TEXT_MAX];
+    gw_sched_worker_drain_clock(sched, clock, sizeof clock);
+    if (*clock)
+        gw_dict_put(dict, "clock_trouble", gw_str(clock));
     gw_dict_put_u64(jobs, "running", sched->unended_jobs + jobs_uncommitted(sched));
     gw_dict_put_u64(jobs, "ended",
                     sched->ended.count + sched->retained.count - jobs_uncommitted(sched));

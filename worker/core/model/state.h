@@ -505,6 +505,7 @@ struct gw_leave {
 struct gw_health {
     char *why[GW_HEALTH_CHECKS];       /* why it fails; owned; NULL: it does not */
     uint32_t passes[GW_HEALTH_CHECKS]; /* in a row, of one that has failed */
+    int32_t clock_s;                   /* how far the clock is ahead, if its check fails */
     bool ended;                        /* checks were run, and no more are */
     uint32_t known;                    /* bits: checks that have run */
     bool told;                         /* the scheduler knows this state */

@@ -2,6 +2,7 @@
  * whose disk does not answer cannot end. */
 #include "worker/net/parts/health.h"
 
+#include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/base/must.h"
 #include "worker/net/parts/health_machine.h"
@@ -28,7 +29,9 @@ struct gw_health_checks {
 
 /* -- Results ----------------------------------------------------------------------------------- */
 
-static void report(struct gw_health_checks *checks, uint32_t check, const char *why)
+/* clock_s: see GW_EVENT_HEALTH. */
+static void report(struct gw_health_checks *checks, uint32_t check, const char *why,
+                   int32_t clock_s)
 {
     if (checks->closed)
         return;
@@ -39,18 +42,18 @@ static void report(struct gw_health_checks *checks, uint32_t check, const char *
                     (const char *[]){"disk", "memory", "clock", "--health-check"}[check]);
     checks->fails[check] = *why != '\0';
     checks->options.on_checked(
-        &(struct gw_event){.type = GW_EVENT_HEALTH, .number = check, .text = why},
+        &(struct gw_event){.type = GW_EVENT_HEALTH, .number = check, .text = why, .code = clock_s},
         checks->options.arg);
 }
 
 static void health_on_disk(const char *why, void *arg)
 {
-    report(arg, GW_HEALTH_DISK, why);
+    report(arg, GW_HEALTH_DISK, why, 0);
 }
 
 static void health_on_script(const char *why, void *arg)
 {
-    report(arg, GW_HEALTH_SCRIPT, why);
+    report(arg, GW_HEALTH_SCRIPT, why, 0);
 }
 
 /* -- Runs -------------------------------------------------------------------------------------- */
@@ -70,7 +73,7 @@ static void check_memory(struct gw_health_checks *checks)
     read_text("/proc/meminfo", meminfo, sizeof meminfo);
     read_text("/proc/pressure/memory", pressure, sizeof pressure);
     gw_health_memory(meminfo, pressure, why);
-    report(checks, GW_HEALTH_MEMORY, why);
+    report(checks, GW_HEALTH_MEMORY, why, 0);
 }
 
 static void check_clock(struct gw_health_checks *checks)
@@ -81,7 +84,11 @@ static void check_clock(struct gw_health_checks *checks)
     gw_health_clock(checks->offset_ns, why);
     checks->heard = 0;
     checks->clock_known = true;
-    report(checks, GW_HEALTH_CLOCK, why);
+    const int64_t clock_s = checks->offset_ns / (int64_t)GW_NS_PER_S;
+    report(checks, GW_HEALTH_CLOCK, why,
+           clock_s > INT32_MAX   ? INT32_MAX
+           : clock_s < INT32_MIN ? INT32_MIN
+                                 : (int32_t)clock_s);
 }
 
 void gw_health_checks_heard(struct gw_health_checks *checks, uint64_t wall_ns, uint64_t now_ns)

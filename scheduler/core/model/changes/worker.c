@@ -259,6 +259,8 @@ void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
     free(worker->queues);
     gw_sched_gpus_deinit(worker);
     free(worker->memory_trouble);
+    free(worker->unhealthy);
+    free(worker->clock_why);
     free(worker->neighbours);
     gw_array_deinit(&worker->stale);
     gw_sched_late_claim_forget(sched, worker);

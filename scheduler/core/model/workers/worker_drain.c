@@ -67,6 +67,59 @@ void gw_sched_worker_drains_look(struct gw_sched *sched, uint64_t look_ns)
     sched->worker_drains->look_ns = look_ns;
 }
 
+static void replace(char **text, const char *with)
+{
+    free(*text);
+    *text = *with ? strdup(with) : NULL;
+    GW_MUST(*with && !*text ? GW_ENOMEM : 0);
+}
+
+void gw_sched_worker_drain_record(struct gw_worker *worker, const struct gw_msg_health *health)
+{
+    replace(&worker->unhealthy, health->why);
+    replace(&worker->clock_why, health->clock);
+    worker->clock_s = !*health->clock                ? 0
+                      : health->clock_s == INT32_MIN ? -INT32_MAX
+                                                     : health->clock_s;
+    worker->health_known = true;
+}
+
+/* A single worker that differs tells nothing about which of the two clocks is wrong. */
+bool gw_sched_worker_drain_judge(struct gw_sched *sched)
+{
+    struct gw_clock_trouble found[2] = {{0}}; /* behind, ahead */
+    uint32_t workers = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state == GW_WORKER_LOST || worker->state == GW_WORKER_CONNECTED)
+            continue;
+        struct gw_clock_trouble *side = &found[worker->clock_s > 0];
+        workers++;
+        if (worker->clock_s && (side->differ++ == 0 || abs(worker->clock_s) < abs(side->clock_s)))
+            side->clock_s = worker->clock_s;
+    }
+    struct gw_clock_trouble now = found[found[1].differ > found[0].differ];
+    if (now.differ < 2 || 2 * now.differ <= workers)
+        now = (struct gw_clock_trouble){0};
+    now.workers = workers;
+    const bool changed = (now.clock_s > 0) != (sched->clock_trouble.clock_s > 0) ||
+                         (now.clock_s < 0) != (sched->clock_trouble.clock_s < 0);
+    sched->clock_trouble = now;
+    return changed;
+}
+
+void gw_sched_worker_drain_clock(const struct gw_sched *sched, char *text, size_t bytes)
+{
+    const struct gw_clock_trouble *trouble = &sched->clock_trouble;
+    *text = '\0';
+    if (trouble->differ)
+        (void)snprintf(text, bytes,
+                       "it is at least %d s %s the clocks of %u of %u workers: set it, for example "
+                       "by NTP",
+                       abs(trouble->clock_s), trouble->clock_s > 0 ? "behind" : "ahead of",
+                       trouble->differ, trouble->workers);
+}
+
 void gw_sched_worker_drain_text(const struct gw_worker_drain *drain, char *text, size_t bytes)
 {
     struct gw_text out = {text, bytes, 0};

@@ -35,6 +35,14 @@ void gw_sched_worker_drain_told(struct gw_worker *worker);
 void gw_sched_worker_drain_ends(struct gw_sched *sched, uint32_t slot);
 void gw_sched_worker_drains_look(struct gw_sched *sched, uint64_t look_ns);
 
+/* gw_sched_worker_drain_record records a worker's report about its health checks.
+ * gw_sched_worker_drain_judge compares the clocks of all workers with that of the scheduler, and
+ * returns true if the scheduler's has become wrong, or right. gw_sched_worker_drain_clock writes
+ * for people how wrong it is; "": it is right. */
+void gw_sched_worker_drain_record(struct gw_worker *worker, const struct gw_msg_health *health);
+bool gw_sched_worker_drain_judge(struct gw_sched *sched);
+void gw_sched_worker_drain_clock(const struct gw_sched *sched, char *text, size_t bytes);
+
 /* gw_sched_worker_drain_text writes for people who drained a worker and why: "drained by ops: new
  * kernel". */
 void gw_sched_worker_drain_text(const struct gw_worker_drain *drain, char *text, size_t bytes);

@@ -53,7 +53,35 @@ static void assert_state(struct world *w, const char *wanted, const char *why)
 
 static void health(struct world *w, const char *why)
 {
-    say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_health, .health = {why}});
+    say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_health, .health = {why, .clock = ""}});
+}
+
+/* A worker reports that its clock differs by this much from the scheduler's. */
+static void differ(struct world *w, int worker, int32_t clock_s)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_health,
+                            .health = {"", .clock = clock_s ? "clock" : "", .clock_s = clock_s}});
+}
+
+static int64_t drained_workers(struct world *w)
+{
+    struct gw_value *answer;
+    int64_t count = 0;
+    assert_int_equal(gw_sched_query(w->sched, "status", NULL, &answer, NULL), 0);
+    (void)gw_value_get_i64(gw_value_find(answer, "workers_drained"), &count, NULL);
+    gw_value_unref(answer);
+    return count;
+}
+
+static void assert_clock(struct world *w, const char *wanted)
+{
+    struct gw_value *answer;
+    const char *text = "";
+    assert_int_equal(gw_sched_query(w->sched, "status", NULL, &answer, NULL), 0);
+    (void)gw_value_get_str(gw_value_find(answer, "clock_trouble"), &text, NULL);
+    assert_string_equal(text, wanted);
+    gw_value_unref(answer);
 }
 
 static void drained_worker_returns_what_waits_and_takes_nothing(void **state)
@@ -199,9 +227,47 @@ static void worker_stays_drained_across_restarts(void **state)
     life_facts = (struct gw_buffer){0};
 }
 
+static void worker_whose_clock_differs_is_drained(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    differ(w, 0, 20);
+    assert_state(w, "drained", "drained by its health check: clock");
+    add_worker(w, 1, 2, "b");
+    differ(w, 1, -20); /* and the other one in the other direction */
+    assert_int_equal(drained_workers(w), 2);
+    assert_clock(w, "");
+    differ(w, 0, 0);
+    assert_state(w, "ready", "");
+    free_world(w);
+}
+
+static void wrong_clock_of_the_scheduler_drains_no_worker(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    add_worker(w, 1, 2, "b");
+    add_worker(w, 2, 2, "c");
+    differ(w, 2, 15);
+    differ(w, 0, -20);
+    assert_int_equal(drained_workers(w), 2); /* which clock is wrong is not known yet */
+    differ(w, 1, -30);
+    assert_int_equal(drained_workers(w), 1);
+    assert_state(w, "ready", "");
+    assert_clock(w, "it is at least 20 s ahead of the clocks of 2 of 3 workers: set it, for "
+                    "example by NTP");
+    health(w, "disk"); /* and its clock is well */
+    assert_state(w, "drained", "drained by its health check: disk");
+    assert_int_equal(drained_workers(w), 3);
+    assert_clock(w, "");
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worker_whose_clock_differs_is_drained),
+        cmocka_unit_test(wrong_clock_of_the_scheduler_drains_no_worker),
         cmocka_unit_test(drained_worker_returns_what_waits_and_takes_nothing),
         cmocka_unit_test(deadline_ends_tasks_and_gangs_and_counts_against_no_budget),
         cmocka_unit_test(deadline_ends_the_next_attempt_too),

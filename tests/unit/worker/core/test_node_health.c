@@ -113,9 +113,30 @@ static void next_scheduler_is_told_after_the_registration(void **state)
     free_world(w);
 }
 
+/* The scheduler decides which clock is wrong. */
+static void clock_is_told_apart_from_other_failures(void **state)
+{
+    static const struct gw_node_options clock = {.health_checks =
+                                                     1U << GW_HEALTH_DISK | 1U << GW_HEALTH_CLOCK};
+    struct world *w = new_world_limited(1, &clock);
+    (void)state;
+    forget_sent(w);
+    raise_event(
+        w, (struct gw_event){
+               .type = GW_EVENT_HEALTH, .number = GW_HEALTH_CLOCK, .text = "late", .code = -12});
+    assert_told(w, "");
+    assert_string_equal(sent(w, GW_MESSAGE_health, 0)->health.clock, "late");
+    assert_int_equal(sent(w, GW_MESSAGE_health, 0)->health.clock_s, -12);
+    check(w, GW_HEALTH_DISK, "full");
+    assert_told(w, "full");
+    assert_string_equal(sent(w, GW_MESSAGE_health, 0)->health.clock, "late");
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clock_is_told_apart_from_other_failures),
         cmocka_unit_test(failure_is_told_at_once_and_recovery_after_two_passes),
         cmocka_unit_test(each_failure_is_told_because_an_admin_may_have_undrained_meanwhile),
         cmocka_unit_test(changed_checks_are_told_when_all_have_run_again),
