@@ -124,6 +124,7 @@ void gw_sched_free(struct gw_sched *sched)
         gw_array_deinit(&sched->reservations[i].reserved_ranks);
         gw_array_deinit(&sched->preemptions.items[i].victims);
     }
+    gw_array_deinit(&sched->preemptions.in_vain);
     gw_array_deinit(&sched->shapes);
     gw_strmap_deinit(&sched->names);
     gw_sched_worker_names_deinit(sched);

@@ -200,6 +200,9 @@ static const struct {
     [823] = {"preemption-borrows", "work preempts others for what it only borrows"},
     [824] = {"preemption-equals", "work preempts others of its priority, within their quotas"},
     [825] = {"preemption-unsaved", "work is preempted that has saved nothing"},
+    [827] = {"preemption-unclaimed", "a preemption does not see the quota that another one needs"},
+    [828] = {"preemption-again", "work is preempted twice for one job"},
+    [829] = {"preemption-waits", "a preemptor waits until the victims of another one have ended"},
     [802] = {"report-renumbered", "events of another term have the numbers of earlier ones"},
     [160] = {"recall-leak", "a recall of a task that ran all the same is never over"},
 };

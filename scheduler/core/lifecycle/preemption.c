@@ -1,8 +1,8 @@
 /* Preemption of running work.
  *
- * Invariants: while a preemption is in progress, an attempt that was told to end has not ended, and
- * the reservation is held for the task that waits. The first step in which one of both is no longer
- * so ends the preemption. */
+ * Invariants: while a preemption is in progress, an attempt that was told to end for it has not
+ * ended, and its reservation is held for the task that waits. The first step in which one of both
+ * is no longer so ends the preemption. */
 #include "scheduler/core/lifecycle/preemption.h"
 
 #include "scheduler/core/lifecycle/gang_control.h"
@@ -35,7 +35,8 @@ static bool may_displace(const struct gw_sched *sched, const struct gw_queue *qu
 static bool may_preempt(const struct gw_sched *sched, const struct gw_queue *queue)
 {
     return queue->ready.count && queue->job->payer && queue->job->depth == 0 &&
-           !gw_sched_range_full(queue->job) && may_displace(sched, queue);
+           !gw_sched_range_full(queue->job) && !gw_sched_preemption_of(sched, queue->job) &&
+           may_displace(sched, queue);
 }
 
 /* Inserts a queue into the first ones in the order. */
@@ -53,19 +54,21 @@ static void insert(struct waiting *waiting, struct gw_queue *queue)
 }
 
 /* The first queue of a group speaks for the others, because they have the same rights. If it may
- * preempt nothing for a reason of its own, the others are considered. */
+ * preempt nothing for a reason of its own, the next one does. */
 static void find_in(const struct gw_sched *sched, const struct gw_queue_group *group,
                     struct waiting *waiting)
 {
     struct gw_queue *first = group->heap.items[0];
-    if (may_preempt(sched, first)) {
-        insert(waiting, first);
-        return;
+    struct gw_queue *speaker = may_preempt(sched, first) ? first : NULL;
+    for (size_t i = 1; i < group->heap.count && speaker != first &&
+                       (first->ready.count == 0 || may_displace(sched, first));
+         i++) {
+        struct gw_queue *queue = group->heap.items[i];
+        if (may_preempt(sched, queue) && (!speaker || gw_sched_queue_before(queue, speaker)))
+            speaker = queue;
     }
-    for (size_t i = 1;
-         i < group->heap.count && (first->ready.count == 0 || may_displace(sched, first)); i++)
-        if (may_preempt(sched, group->heap.items[i]))
-            insert(waiting, group->heap.items[i]);
+    if (speaker)
+        insert(waiting, speaker);
 }
 
 static void find_waiting(const struct gw_sched *sched, struct waiting *waiting)
@@ -118,17 +121,51 @@ static void begin(struct gw_sched *sched, struct gw_queue *queue, const struct g
         tell(sched, number, &victims->items[i], by);
 }
 
-/* Returns true if one of the first `count` queues asks for the same with the same rights. */
-static bool is_twin(const struct waiting *waiting, uint32_t count)
+/* Returns true if two queues ask for the same with the same rights. */
+static bool are_twins(const struct gw_queue *a, const struct gw_queue *b)
 {
-    const struct gw_queue *queue = waiting->items[count];
-    for (uint32_t i = 0; i < count; i++) {
-        const struct gw_queue *other = waiting->items[i];
-        if (other->shape == queue->shape && other->priority == queue->priority &&
-            other->job->payer->account == queue->job->payer->account &&
-            other->job->submit_queue == queue->job->submit_queue)
+    return a->shape == b->shape && a->priority == b->priority &&
+           a->job->payer->account == b->job->payer->account &&
+           a->job->submit_queue == b->job->submit_queue;
+}
+
+/* Returns true if one of the first `count` queues is a twin of the next one. */
+static bool has_twin(const struct waiting *waiting, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (are_twins(waiting->items[i], waiting->items[count]))
+            return true;
+    return false;
+}
+
+/* Returns true if work was preempted in vain for this queue or a twin of it. */
+static bool was_in_vain(struct gw_sched *sched, const struct gw_queue *queue)
+{
+    for (size_t i = 0; i < sched->preemptions.in_vain.count; i++) {
+        const struct gw_preempted_in_vain *entry = &sched->preemptions.in_vain.items[i];
+        struct gw_job *job = gw_sched_job_find(sched, entry->job);
+        if (!job || !job->payer || job->compacted || gw_sched_job_rests(job) ||
+            !gw_sched_row_live(job, entry->index) ||
+            job->tasks.state[entry->index] != GW_TASK_READY)
+            continue;
+        if (are_twins(gw_sched_task_ready_queue(sched, job, entry->index), queue))
             return true;
     }
+    return false;
+}
+
+/* Begins a preemption for the first task in the order for which work may end. Returns false if
+ * there is none. */
+static bool begin_next(struct gw_sched *sched, const struct waiting *waiting)
+{
+    const struct gw_victims all = gw_sched_victims_find(sched);
+    struct gw_victims chosen;
+    for (uint32_t i = 0; i < waiting->count && all.count; i++)
+        if (!has_twin(waiting, i) && !was_in_vain(sched, waiting->items[i]) &&
+            gw_sched_victims_choose(sched, waiting->items[i], &all, &chosen)) {
+            begin(sched, waiting->items[i], &chosen);
+            return true;
+        }
     return false;
 }
 
@@ -137,18 +174,12 @@ static void look(struct gw_sched *sched)
     struct waiting waiting = {0};
     const uint64_t every_ns = sched->options.preempt_look_ns;
     find_waiting(sched, &waiting);
+    while (waiting.count && begin_next(sched, &waiting) && next_number(sched)) {
+        waiting.count = 0;
+        find_waiting(sched, &waiting);
+    }
     gw_sched_preemption_looked(sched, sched->now_ns + (every_ns ? every_ns : GW_PREEMPT_LOOK_NS),
                                waiting.count > 0);
-    if (waiting.count == 0)
-        return;
-    const struct gw_victims all = gw_sched_victims_find(sched);
-    struct gw_victims chosen;
-    for (uint32_t i = 0; i < waiting.count && all.count; i++)
-        if (!is_twin(&waiting, i) &&
-            gw_sched_victims_choose(sched, waiting.items[i], &all, &chosen)) {
-            begin(sched, waiting.items[i], &chosen);
-            return;
-        }
 }
 
 /* -- Progress ---------------------------------------------------------------------------------- */
@@ -199,13 +230,11 @@ static bool follow(struct gw_sched *sched, uint32_t number)
     }
     for (uint32_t i = 0; i < preemption->victims.count && !held; i++)
         spare(sched, number, &preemption->victims.items[i]);
-    gw_sched_preemption_over(sched, number);
-    if (!held)
-        return true;
     /* The room is free, and still the task did not start. To preempt again soon could repeat that.
      */
-    gw_sched_reservation_clear(sched, number);
-    gw_sched_preemption_looked(sched, sched->now_ns + GW_PREEMPT_FAILED_NS, false);
+    if (held)
+        gw_sched_preemption_failed(sched, number);
+    gw_sched_preemption_over(sched, number);
     return true;
 }
 
@@ -214,8 +243,8 @@ bool gw_sched_preemption_settle(struct gw_sched *sched)
     bool over = false;
     if (sched->shutting_down)
         return false;
-    GW_EACH_RESERVATION(number, sched->preemptions.running)
-    over |= follow(sched, number);
+    GW_EACH_RESERVATION (number, sched->preemptions.running)
+        over |= follow(sched, number);
     if (!over && sched->accounts && next_number(sched) && sched->workers_ready &&
         sched->preemptions.look_ns <= sched->now_ns)
         look(sched);
@@ -230,9 +259,9 @@ uint64_t gw_sched_preemption_deadline_ns(const struct gw_sched *sched)
         return first_ns;
     if (sched->accounts && preemptions->waits && next_number(sched) && sched->workers_ready)
         first_ns = preemptions->look_ns;
-    GW_EACH_RESERVATION(number, preemptions->running)
-    for (uint32_t i = 0; i < preemptions->items[number].victims.count; i++)
-        if (preemptions->items[number].victims.items[i].until_ns < first_ns)
-            first_ns = preemptions->items[number].victims.items[i].until_ns;
+    GW_EACH_RESERVATION (number, preemptions->running)
+        for (uint32_t i = 0; i < preemptions->items[number].victims.count; i++)
+            if (preemptions->items[number].victims.items[i].until_ns < first_ns)
+                first_ns = preemptions->items[number].victims.items[i].until_ns;
     return first_ns;
 }

@@ -4,9 +4,13 @@
  * Rules. Functions are told to return at their next step, commands and tasks get the preemption
  * signal. Work that goes on is ended after the grace period of its job. The end counts against no
  * budget. The work keeps its place in the line, and continues from its checkpoint. The room is
- * reserved until the task that waits has started. There is one preemption at a time: the next one
- * is decided when the room of the last one is in use, so nothing is counted twice. If the task that
- * waits does not need the room any more, functions that have not returned are told to go on. */
+ * reserved until the task that waits has started. If this task does not need the room any more,
+ * functions that have not returned are told to go on.
+ *
+ * Up to GW_PREEMPTIONS_MAX preemptions are in progress at the same time, at most one for a job.
+ * Each has a reservation, and nothing is counted twice: what one keeps free, and what its victims
+ * give back, is not room for another. Nothing is preempted for a task that can start when the
+ * victims of others have ended. */
 #ifndef GW_SCHEDULER_CORE_PREEMPTION_H
 #define GW_SCHEDULER_CORE_PREEMPTION_H
 

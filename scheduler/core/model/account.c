@@ -372,17 +372,23 @@ static void hold(const struct gw_attempt *attempt, struct gw_account_holder *hol
     holder->use.running_jobs += attempt->job->billed == 0;
 }
 
-/* Counts an attempt among those that end because they are preempted. */
-static void leave(const struct gw_attempt *attempt, struct gw_account_holder *holder)
+void gw_account_note_claim(struct gw_account_holder *holder, uint32_t number)
 {
-    holder->leaving.slots += attempt->lane->shape->slots;
-    holder->leaving.gpu_thousandths += gw_account_gpu_thousandths(attempt);
+    const struct gw_account_claim *claim = &holder->claims[number];
+    const bool empty = !claim->job && !claim->leaving.slots && !claim->leaving.gpu_thousandths;
+    holder->claiming &= ~(1U << number);
+    holder->claiming |= (uint32_t)!empty << number;
 }
 
-static void leave_no_more(const struct gw_attempt *attempt, struct gw_account_holder *holder)
+/* Counts an attempt among those that end because they are preempted, or no more. */
+static void leave(const struct gw_attempt *attempt, struct gw_account_holder *holder, bool leaves)
 {
-    holder->leaving.slots -= attempt->lane->shape->slots;
-    holder->leaving.gpu_thousandths -= gw_account_gpu_thousandths(attempt);
+    struct gw_account_use *leaving = &holder->claims[attempt->preempted].leaving;
+    const uint64_t slots = attempt->lane->shape->slots, gpus = gw_account_gpu_thousandths(attempt);
+    leaving->slots = leaves ? leaving->slots + slots : leaving->slots - slots;
+    leaving->gpu_thousandths =
+        leaves ? leaving->gpu_thousandths + gpus : leaving->gpu_thousandths - gpus;
+    gw_account_note_claim(holder, attempt->preempted);
 }
 
 static void note_use(struct gw_accounts *accounts, const struct gw_job *job)
@@ -416,7 +422,7 @@ void gw_account_begun(struct gw_sched *sched, struct gw_attempt *attempt)
     {
         hold(attempt, holder);
         if (attempt->preempted)
-            leave(attempt, holder);
+            leave(attempt, holder, true);
     }
     if (job->billed++ == 0)
         note_run(sched->accounts, job);
@@ -461,24 +467,22 @@ void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64
         holder->use.gpu_thousandths -= gw_account_gpu_thousandths(attempt);
         holder->use.running_jobs -= job->billed == 0;
         if (attempt->preempted)
-            leave_no_more(attempt, holder);
+            leave(attempt, holder, false);
     }
     note_use(sched->accounts, job);
 }
 
-void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt,
-                        uint32_t preempted)
+void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt, uint32_t number)
 {
-    const bool before = attempt->preempted;
-    attempt->preempted = preempted & 0xf;
-    if (!attempt->billed || before == (preempted != 0))
-        return;
-    GW_EACH_ACCOUNT_HOLDER(attempt->job, holder)
-    if (preempted)
-        leave(attempt, holder);
-    else
-        leave_no_more(attempt, holder);
-    note_use(accounts, attempt->job);
+    for (int leaves = 0; leaves < 2; leaves++) {
+        if (leaves)
+            attempt->preempted = number & 0xf;
+        if (!attempt->billed || !attempt->preempted)
+            continue;
+        GW_EACH_ACCOUNT_HOLDER(attempt->job, holder)
+        leave(attempt, holder, leaves);
+        note_use(accounts, attempt->job);
+    }
 }
 
 /* -- The order -------------------------------------------------------------------------------- */

@@ -40,6 +40,14 @@ struct gw_account_part {
 struct gw_account_parts {
     const struct gw_account_part *items;
     uint32_t count;
+    bool settled; /* and all work that is preempted, while the work that starts instead has begun */
+};
+
+/* A preemption as a holder of limits sees it. Its number is that of its reservation. */
+struct gw_account_claim {
+    uint64_t job;                  /* whose task starts; 0: none that this holder limits */
+    struct gw_account_use use;     /* what this task will use */
+    struct gw_account_use leaving; /* of the present use: of attempts that are preempted */
 };
 
 /* A holder of limits: an account, or a queue of the policy. */
@@ -47,9 +55,8 @@ struct gw_account_holder {
     const char *name;
     const struct gw_account_limits *limits;
     struct gw_account_use use;
-    /* Of this use, what ends because it is preempted; and what this job starts instead. */
-    struct gw_account_use leaving, claimed;
-    uint64_t claimed_by;
+    struct gw_account_claim claims[GW_PREEMPTED_STILL + 1]; /* by number */
+    uint32_t claiming;               /* the set of those that are not empty */
     struct gw_account_holder *above; /* NULL: none */
     bool strict;                     /* no borrowing */
     bool limited;                    /* this or one above limits what may run at the same time */
@@ -170,15 +177,17 @@ enum gw_quota gw_account_quota(const struct gw_queue *queue, const struct gw_acc
  * tasks of them stand to their quotas in the same way. */
 uint32_t gw_account_quota_kind(const struct gw_job *job);
 
-/* gw_account_quota_need returns what the first task of a queue, a whole gang, would use. */
-struct gw_account_use gw_account_quota_need(const struct gw_queue *queue);
+/* gw_account_quota_need returns what a task of this class, or a whole gang, would use. */
+struct gw_account_use gw_account_quota_need(const struct gw_resource_class *shape);
 
-/* gw_account_quota_claim records what a job will use when preempted work has ended, so that others
- * do not use it; job NULL: nothing. gw_account_preempt marks an attempt as one that was told to end
- * for it, or not any more. Only for use in model/. */
-void gw_account_quota_claim(struct gw_accounts *accounts, const struct gw_account_part *claim);
-void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt,
-                        uint32_t preempted);
+/* gw_account_quota_claim records what a job will use when the work of this preemption has ended, so
+ * that others do not use it; job NULL: nothing. gw_account_note_claim keeps
+ * the set of claims of a holder up to date. gw_account_preempt marks an attempt as one that was
+ * told to end by this preemption, or by none (0). Only for use in model/. */
+void gw_account_quota_claim(struct gw_accounts *accounts, uint32_t number,
+                            const struct gw_account_part *claim);
+void gw_account_note_claim(struct gw_account_holder *holder, uint32_t number);
+void gw_account_preempt(struct gw_accounts *accounts, struct gw_attempt *attempt, uint32_t number);
 
 /* gw_account_quota_without returns gw_account_quota as if these parts had ended. */
 enum gw_quota gw_account_quota_without(const struct gw_queue *queue, struct gw_account_parts ended,

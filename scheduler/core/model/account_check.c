@@ -7,7 +7,7 @@
 
 static void check_holder(const struct gw_sched *sched, const struct gw_account_holder *holder)
 {
-    struct gw_account_use use = {0}, leaving = {0};
+    struct gw_account_use use = {0}, leaving[GW_PREEMPTED_STILL + 1] = {0};
     for (const struct gw_job *job = sched->first_job; job; job = job->next) {
         if (!job->payer)
             continue;
@@ -25,12 +25,18 @@ static void check_holder(const struct gw_sched *sched, const struct gw_account_h
         if (of == holder) {
             use.slots += attempt->lane->shape->slots;
             use.gpu_thousandths += gw_account_gpu_thousandths(attempt);
-            leaving.slots += attempt->preempted ? attempt->lane->shape->slots : 0;
-            leaving.gpu_thousandths += attempt->preempted ? gw_account_gpu_thousandths(attempt) : 0;
+            leaving[attempt->preempted].slots += attempt->lane->shape->slots;
+            leaving[attempt->preempted].gpu_thousandths += gw_account_gpu_thousandths(attempt);
         }
     }
     assert(memcmp(&use, &holder->use, sizeof use) == 0);
-    assert(memcmp(&leaving, &holder->leaving, sizeof leaving) == 0);
+    for (uint32_t number = 1; number <= GW_PREEMPTED_STILL; number++) {
+        const struct gw_account_claim *claim = &holder->claims[number];
+        assert(memcmp(&leaving[number], &claim->leaving, sizeof *leaving) == 0);
+        assert((holder->claiming >> number & 1) ==
+               (claim->job || claim->leaving.slots || claim->leaving.gpu_thousandths));
+        assert(!claim->job || (sched->preemptions.running >> number & 1));
+    }
 }
 
 void gw_account_check(const struct gw_sched *sched)

@@ -7,28 +7,30 @@ static void use_less(struct gw_account_use *use, const struct gw_account_use *by
     use->gpu_thousandths -= by->gpu_thousandths;
 }
 
-static void use_more(struct gw_account_use *use, const struct gw_account_use *by)
+/* Returns the use that counts beside a preemption. Work that is preempted, and the work that starts
+ * instead, are counted once. A strict account is never exceeded, not even until the preempted work
+ * has ended. */
+static uint64_t counted(uint64_t use, uint64_t claimed, uint64_t leaving, bool strict)
 {
-    use->slots += by->slots;
-    use->gpu_thousandths += by->gpu_thousandths;
+    return use - leaving + (strict && leaving > claimed ? leaving : claimed);
 }
 
-/* Returns the use that counts for another task of a job. Work that is preempted, and the work that
- * starts instead, are counted once. A strict account is never exceeded, not even until the
- * preempted work has ended.
- */
+/* Returns the use that counts for another task of a job. If work is preempted for this job, it
+ * counts until it has ended. */
 static struct gw_account_use use_for(const struct gw_job *job,
-                                     const struct gw_account_holder *holder)
+                                     const struct gw_account_holder *holder, bool settled)
 {
     struct gw_account_use use = holder->use;
-    if (holder->claimed_by == job->id)
-        return use;
-    use_more(&use, &holder->claimed);
-    use_less(&use, &holder->leaving);
-    if (holder->strict && use.slots < holder->use.slots)
-        use.slots = holder->use.slots;
-    if (holder->strict && use.gpu_thousandths < holder->use.gpu_thousandths)
-        use.gpu_thousandths = holder->use.gpu_thousandths;
+    const bool strict = holder->strict && !settled;
+    GW_EACH_RESERVATION (number, holder->claiming) {
+        const struct gw_account_claim *claim = &holder->claims[number];
+        if (claim->job == job->id)
+            continue;
+        use.slots = counted(use.slots, claim->use.slots, claim->leaving.slots, strict);
+        use.gpu_thousandths = counted(use.gpu_thousandths, claim->use.gpu_thousandths,
+                                      claim->leaving.gpu_thousandths, strict);
+        use.running_jobs += claim->use.running_jobs;
+    }
     return use;
 }
 
@@ -36,7 +38,7 @@ static struct gw_account_use use_without(const struct gw_job *job,
                                          const struct gw_account_holder *holder,
                                          struct gw_account_parts ended)
 {
-    struct gw_account_use use = use_for(job, holder);
+    struct gw_account_use use = use_for(job, holder, ended.settled);
     for (uint32_t i = 0; i < ended.count; i++)
         if (gw_account_holds(ended.items[i].job, holder))
             use_less(&use, &ended.items[i].use);
@@ -64,14 +66,15 @@ uint32_t gw_account_quota_kind(const struct gw_job *job)
     uint32_t kind = job->depth > 0;
     if (gw_account_limited(job)) {
         kind |= job->billed > 0 ? 2 : 0;
-        kind |= gw_account_holder_first(job)->claimed_by == job->id ? 4 : 0;
+        const struct gw_account_holder *holder = gw_account_holder_first(job);
+        GW_EACH_RESERVATION (number, holder->claiming)
+            kind |= holder->claims[number].job == job->id ? number << 2 : 0;
     }
     return kind;
 }
 
-struct gw_account_use gw_account_quota_need(const struct gw_queue *queue)
+struct gw_account_use gw_account_quota_need(const struct gw_resource_class *shape)
 {
-    const struct gw_resource_class *shape = queue->shape;
     const uint64_t ranks = shape->ranks ? shape->ranks : 1;
     const uint64_t gpus = shape->gpu_if_any ? shape->any_gpus : shape->gpus;
     return (struct gw_account_use){
@@ -89,7 +92,7 @@ enum gw_quota gw_account_quota_without(const struct gw_queue *queue, struct gw_a
     enum gw_quota quota = GW_QUOTA_WITHIN;
     if (!gw_account_limited(job) || job->depth > 0)
         return quota;
-    const struct gw_account_use need = gw_account_quota_need(queue);
+    const struct gw_account_use need = gw_account_quota_need(queue->shape);
     GW_EACH_ACCOUNT_HOLDER(job, holder)
     {
         const struct gw_account_use use = use_without(job, holder, ended);
@@ -123,27 +126,32 @@ bool gw_account_quota_borrows(const struct gw_account_part *part, const struct g
     return false;
 }
 
-static void forget_claim(struct gw_accounts *accounts, struct gw_account_holder *holder)
+static void forget_claim(struct gw_accounts *accounts, uint32_t number,
+                         struct gw_account_holder *holder)
 {
-    if (holder->claimed_by)
-        GW_MUST(gw_array_push(&accounts->moved, holder->claimed_by));
-    holder->claimed = (struct gw_account_use){0};
-    holder->claimed_by = 0;
+    struct gw_account_claim *claim = &holder->claims[number];
+    if (claim->job)
+        GW_MUST(gw_array_push(&accounts->moved, claim->job));
+    claim->use = (struct gw_account_use){0};
+    claim->job = 0;
+    gw_account_note_claim(holder, number);
 }
 
-void gw_account_quota_claim(struct gw_accounts *accounts, const struct gw_account_part *claim)
+void gw_account_quota_claim(struct gw_accounts *accounts, uint32_t number,
+                            const struct gw_account_part *claim)
 {
     for (uint32_t i = 0; i <= accounts->policy.account_count; i++)
-        forget_claim(accounts, &accounts->items[i].holder);
+        forget_claim(accounts, number, &accounts->items[i].holder);
     for (uint32_t i = 0; i < accounts->policy.queue_count; i++)
-        forget_claim(accounts, &accounts->queues[i].holder);
+        forget_claim(accounts, number, &accounts->queues[i].holder);
     accounts->uses_changed = true;
     if (!claim->job || !claim->job->payer)
         return;
     GW_MUST(gw_array_push(&accounts->moved, claim->job->id));
     GW_EACH_ACCOUNT_HOLDER(claim->job, holder)
     {
-        holder->claimed = claim->use;
-        holder->claimed_by = claim->job->id;
+        holder->claims[number].use = claim->use;
+        holder->claims[number].job = claim->job->id;
+        gw_account_note_claim(holder, number);
     }
 }

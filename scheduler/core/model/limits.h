@@ -54,7 +54,7 @@ enum {
     GW_TUNNELS_WAITING_MAX = 1 << 16, /* waiting for their task to run */
     GW_PLACES_RETAINED_MAX = 65536,   /* tasks of a job whose places are durable */
     GW_POLICY_RANKINGS_MAX = 64,      /* of the users, in GW_POLICY_RANK_NS */
-    GW_PREEMPTIONS_MAX = 1,           /* in progress at the same time */
+    GW_PREEMPTIONS_MAX = 8,           /* in progress at the same time */
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* prefetched work for a slot */
 #define GW_WINDOW_SHARED_NS (5 * GW_NS_PER_MS)  /* the same, if several users have accounts */

@@ -1,6 +1,6 @@
 /* Preemptions: running work that saves and ends, so that work that waits can start in its place.
- * lifecycle/preemption.h has the rules. They begin only with a policy, and a later term of the
- * scheduler forgets them. */
+ * Some may be in progress at the same time. lifecycle/preemption.h has the rules. They begin only
+ * with a policy, and a later term of the scheduler forgets them. */
 #ifndef GW_SCHEDULER_CORE_MODEL_PREEMPTION_H
 #define GW_SCHEDULER_CORE_MODEL_PREEMPTION_H
 
@@ -29,11 +29,19 @@ struct gw_preemption {
     GW_ARRAY(struct gw_preempted) victims;
 };
 
+/* A task for which work was preempted in vain: until this time, no work is preempted for it, nor
+ * for tasks that ask for the same with the same rights. */
+struct gw_preempted_in_vain {
+    uint64_t job, until_ns;
+    uint32_t index;
+};
+
 struct gw_preemptions {
     struct gw_preemption items[GW_RESERVATIONS]; /* by the number of the reservation */
     uint32_t running;                            /* the set of those in progress */
     uint64_t look_ns; /* no work to preempt is looked for before this time */
     bool waits;       /* at the last look, some work waited that might preempt */
+    GW_ARRAY(struct gw_preempted_in_vain) in_vain;
 };
 
 enum {
@@ -66,6 +74,7 @@ void gw_sched_preemption_check(const struct gw_sched *sched);
  * gw_sched_preemption_add: an attempt in this slot, or its gang, is told to end, by the scheduler
  * at until_ns if it goes on. gw_sched_preemption_kill: it was told so. gw_sched_preemption_spare:
  * a gang need not end after all. gw_sched_preemption_over: nobody waits for the room any more.
+ * gw_sched_preemption_failed: the room is free, and the task that waits could not start.
  * gw_sched_preemption_looked: the next look is at next_ns. */
 void gw_sched_preemption_begin(struct gw_sched *sched, uint32_t number,
                                const struct gw_queue *queue);
@@ -75,6 +84,11 @@ void gw_sched_preemption_kill(struct gw_sched *sched, uint32_t number, uint32_t 
 void gw_sched_preemption_spare(struct gw_sched *sched, uint32_t number,
                                const struct gw_gang_attempt *gang);
 void gw_sched_preemption_over(struct gw_sched *sched, uint32_t number);
+void gw_sched_preemption_failed(struct gw_sched *sched, uint32_t number);
 void gw_sched_preemption_looked(struct gw_sched *sched, uint64_t next_ns, bool waits);
+
+/* gw_sched_preemptions_claim records in the accounts of a new policy what the tasks that wait will
+ * use. There is a policy. */
+void gw_sched_preemptions_claim(struct gw_sched *sched);
 
 #endif

@@ -26,12 +26,16 @@ struct release {
 
 /* The free room of a worker at one moment. */
 struct room {
+    const struct gw_sched *sched;
     const struct gw_worker *worker;
     const struct gw_resource_class *shape;
     int64_t slots, memory_bytes;
     uint32_t gpus[GPUS_MAX]; /* free thousandths of each GPU */
     GW_ARRAY(struct release) releases;
-    size_t given; /* number of releases already added */
+    size_t given;         /* number of releases already added */
+    uint32_t held;        /* the set of held reservations whose room counts as taken */
+    uint32_t gpus_held;   /* whole GPUs that these need */
+    const uint8_t *ended; /* by slot: attempts that count as ended; NULL: none */
 };
 
 /* -- What will be freed -------------------------------------------------------------------- */
@@ -145,13 +149,39 @@ static void give_back(const struct gw_sched *sched, struct room *room,
     room->given++;
 }
 
+/* Returns true if an attempt is a victim of a preemption, and still has its resources. */
+static bool will_end(const struct room *room, uint32_t slot, uint32_t number)
+{
+    return room->sched->attempts.items[slot].preempted == number &&
+           !(room->ended && room->ended[slot]);
+}
+
+/* Returns how much of a named resource the held reservations need beyond what their victims give
+ * back. */
+static int64_t stock_held(const struct room *room, const char *name)
+{
+    const struct gw_sched *sched = room->sched;
+    int64_t sum = 0;
+    GW_EACH_RESERVATION (number, room->held) {
+        int64_t need = (int64_t)room->worker->reserved_ranks[number] *
+                       gw_sched_need_amount(sched->reservations[number].shape->need, name);
+        for (uint32_t slot = room->worker->first; slot != GW_NO_INDEX;
+             slot = sched->attempts.items[slot].next)
+            if (will_end(room, slot, number))
+                need -= gw_sched_need_amount(sched->attempts.items[slot].lane->shape->need, name);
+        sum += need > 0 ? need : 0;
+    }
+    return sum;
+}
+
 static uint64_t stock_ranks(const struct room *room)
 {
     uint64_t ranks = UINT64_MAX;
     const struct gw_need *need = room->shape->need;
     for (uint32_t r = 0; need && r < need->resources.count; r++) {
         const struct gw_resource *wanted = &need->resources.items[r];
-        int64_t have = gw_sched_need_stock_left(room->worker, wanted->name);
+        int64_t have =
+            gw_sched_need_stock_left(room->worker, wanted->name) - stock_held(room, wanted->name);
         for (size_t i = 0; i < room->given; i++) {
             const struct release *release = &room->releases.items[i];
             have += (int64_t)gw_sched_need_amount(release->lane->shape->need, wanted->name) *
@@ -177,7 +207,7 @@ static uint32_t ranks_in(const struct room *room, uint32_t most)
     for (uint32_t i = 0; gpus && i < room->worker->gpu_count; i++)
         found += shape->gpu_fraction ? room->gpus[i] / shape->gpu_fraction
                                      : room->gpus[i] == GW_GPU_WHOLE;
-    fit = gpus ? found / gpus : ranks;
+    fit = gpus ? (found > room->gpus_held ? found - room->gpus_held : 0) / gpus : ranks;
     ranks = fit < ranks ? fit : ranks;
     fit = stock_ranks(room);
     return (uint32_t)(fit < ranks ? fit : ranks);
@@ -187,7 +217,7 @@ uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worke
                            const struct gw_resource_class *shape, uint32_t most,
                            struct gw_opening *openings)
 {
-    struct room room = {.worker = worker, .shape = shape};
+    struct room room = {.sched = sched, .worker = worker, .shape = shape};
     uint32_t found = 0;
     if ((shape->need && !gw_sched_need_allows(shape->need, worker)) ||
         gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
@@ -216,23 +246,83 @@ uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worke
     return found;
 }
 
-uint32_t gw_sched_forecast_without(const struct gw_sched *sched, const struct gw_worker *worker,
-                                   const struct gw_resource_class *shape, const uint8_t *ended)
+/* -- Room beside held reservations ----------------------------------------------------------- */
+
+static void give_back_one(struct room *room, uint32_t slot)
 {
-    struct room room = {.worker = worker, .shape = shape};
+    const struct gw_attempt *attempt = &room->sched->attempts.items[slot];
+    add_release(room, attempt,
+                (struct release){.lane = attempt->lane, .attempt = slot, .debits = 1});
+    give_back(room->sched, room, &room->releases.items[room->given]);
+}
+
+static uint32_t whole_gpus(const struct room *room)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < room->worker->gpu_count; i++)
+        count += room->gpus[i] == GW_GPU_WHOLE;
+    return count;
+}
+
+/* Two tasks can share the GPUs of a worker by their number if both take whole ones and could take
+ * the same. */
+static bool can_share_gpus(const struct room *room, const struct gw_resource_class *other)
+{
+    const struct gw_resource_class *shape = room->shape;
+    if (!gw_sched_queue_class_gpus(shape) || !gw_sched_queue_class_gpus(other))
+        return true;
+    bool same = !shape->gpu_fraction && !other->gpu_fraction;
+    for (uint32_t i = 0; same && i < room->worker->gpu_count; i++)
+        same = gw_sched_gpu_could(&room->worker->gpus[i], shape) ==
+               gw_sched_gpu_could(&room->worker->gpus[i], other);
+    return same;
+}
+
+static int64_t beyond(uint64_t need, int64_t given)
+{
+    return (int64_t)need > given ? (int64_t)need - given : 0;
+}
+
+/* Takes what a held reservation needs beyond what its own victims at the worker give back. */
+static void withhold(struct room *room, uint32_t number)
+{
+    const struct gw_sched *sched = room->sched;
+    const struct gw_resource_class *shape = sched->reservations[number].shape;
+    const uint64_t ranks = room->worker->reserved_ranks[number];
+    struct room own = {
+        .sched = sched, .worker = room->worker, .shape = shape, .ended = room->ended};
+    take_stock(&own, room->worker);
+    const int64_t slots = own.slots, memory_bytes = own.memory_bytes;
+    const uint32_t gpus = whole_gpus(&own);
+    for (uint32_t slot = room->worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next)
+        if (will_end(room, slot, number))
+            give_back_one(&own, slot);
+    room->slots -= beyond(ranks * shape->slots, own.slots - slots);
+    room->memory_bytes -= beyond(ranks * shape->memory_bytes, own.memory_bytes - memory_bytes);
+    room->gpus_held += (uint32_t)beyond(ranks * gw_sched_queue_class_gpus(shape),
+                                        (int64_t)whole_gpus(&own) - gpus);
+    if (!can_share_gpus(room, shape))
+        room->slots = -1;
+    gw_array_deinit(&own.releases);
+}
+
+uint32_t gw_sched_forecast_without(const struct gw_sched *sched, const struct gw_worker *worker,
+                                   const struct gw_resource_class *shape, const uint8_t *ended,
+                                   uint32_t held)
+{
+    struct room room = {.sched = sched, .worker = worker, .shape = shape, .ended = ended};
     if (!worker || !gw_sched_worker_could(worker, shape) || !gw_sched_memory_lets(worker) ||
         gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
         return 0;
+    room.held = held & worker->reserved;
     take_stock(&room, worker);
-    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
-         slot = sched->attempts.items[slot].next) {
-        const struct gw_attempt *attempt = &sched->attempts.items[slot];
-        if (!ended[slot])
-            continue;
-        add_release(&room, attempt,
-                    (struct release){.lane = attempt->lane, .attempt = slot, .debits = 1});
-        give_back(sched, &room, &room.releases.items[room.given]);
-    }
+    for (uint32_t slot = worker->first; ended && slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next)
+        if (ended[slot])
+            give_back_one(&room, slot);
+    GW_EACH_RESERVATION (number, room.held)
+        withhold(&room, number);
     const uint32_t ranks = ranks_in(&room, shape->ranks ? shape->ranks : 1);
     gw_array_deinit(&room.releases);
     return ranks;

@@ -21,9 +21,12 @@ uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worke
                            struct gw_opening *openings);
 
 /* gw_sched_forecast_without returns how many ranks of a shape (an ordinary task: 1 at most) a
- * worker would have room for if these long attempts had ended. ended: by slot, not 0 for each of
- * them. worker NULL: 0. */
+ * worker would have room for if these long attempts had ended, besides the room of a set of held
+ * reservations. Each of these needs only what its own victims do not give back, except those of the
+ * attempts that count as ended. Two reservations share the GPUs of a worker only if both need whole
+ * ones of the same kind. ended: by slot, not 0 for each of them; NULL: none. worker NULL: 0. */
 uint32_t gw_sched_forecast_without(const struct gw_sched *sched, const struct gw_worker *worker,
-                                   const struct gw_resource_class *shape, const uint8_t *ended);
+                                   const struct gw_resource_class *shape, const uint8_t *ended,
+                                   uint32_t held);
 
 #endif

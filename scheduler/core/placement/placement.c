@@ -357,11 +357,11 @@ static uint32_t find_packs(struct gw_sched *sched, struct search search, struct 
         gw_sched_checkpoint_home(sched, search.queue->job, gw_bits_first(&search.queue->ready));
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        uint64_t ranks = search.ended
-                             ? gw_sched_forecast_without(sched, worker, shape, search.ended)
-                             : gw_sched_gang_size_ranks_at(sched, worker, shape, false);
+        uint64_t ranks = search.ended ? gw_sched_forecast_without(sched, worker, shape,
+                                                                  search.ended, search.restricts)
+                                      : gw_sched_gang_size_ranks_at(sched, worker, shape, false);
         uint32_t most = ranks > 0 ? gw_sched_packing_most(shape, worker) : 0;
-        if (ranks > 0 && (worker->reserved & search.restricts)) {
+        if (ranks > 0 && !search.ended && (worker->reserved & search.restricts)) {
             uint64_t left =
                 gw_sched_reservation_guard_leaves(sched, worker, shape, search.restricts);
             ranks = left < ranks ? left : ranks;
@@ -381,7 +381,8 @@ uint32_t gw_sched_placement_room(struct gw_sched *sched, const struct gw_queue *
     struct gw_pack *packs =
         gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *packs);
     GW_MUST_PTR(packs);
-    const uint32_t count = find_packs(sched, (struct search){queue, 0, false, ended}, packs);
+    const uint32_t held = sched->reserved & GW_RESERVATIONS_HELD;
+    const uint32_t count = find_packs(sched, (struct search){queue, held, false, ended}, packs);
     for (uint32_t i = 0; i < count; i++)
         reserved_ranks[i] = (struct gw_reserved_rank){packs[i].worker, packs[i].ranks, true};
     return count;
@@ -538,8 +539,8 @@ void gw_sched_placement(struct gw_sched *sched)
     gw_sched_reservation_review(sched);
     if (sched->workers_ready == 0 || sched->shutting_down)
         return;
-    GW_EACH_RESERVATION(number, sched->freed ? sched->reserved & GW_RESERVATIONS_HELD : 0)
-    place_held(sched, sched->reservations[number].queue);
+    GW_EACH_RESERVATION (number, sched->freed ? sched->reserved & GW_RESERVATIONS_HELD : 0)
+        place_held(sched, sched->reservations[number].queue);
     do {
         if (sched->freed)
             gw_sched_queues_unblock(sched);

@@ -152,6 +152,8 @@ int gw_sched_policy_set(struct gw_sched *sched, const struct gw_cluster_policy *
     int rc = policy ? gw_account_config_check(policy, error) : 0;
     if (rc == 0) {
         gw_accounts_set(sched, policy);
+        if (policy)
+            gw_sched_preemptions_claim(sched);
         gw_sched_queues_regroup(sched);
         gw_account_quotas_reviewed(sched);
     }

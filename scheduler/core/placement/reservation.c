@@ -5,17 +5,18 @@
  * have room soonest, free slots stay free until all ranks fit. If room becomes free sooner at
  * another worker, the reservation of a rank moves there.
  *
- * Invariants: at most one gang has a reservation, and it covers all ranks with which the gang may
- * start. A reservation takes nothing from running tasks and uses no resources. It only limits what
- * others may use. No task queues at a worker that still has too little free room for the reserved
- * ranks, and queued tasks are asked back. Their slots count as free only after the worker has
- * returned the tasks. */
+ * Invariants: at most one gang has such a reservation, and it covers all ranks with which the gang
+ * may start. It is made only at workers without room that is held for preemptions. A reservation
+ * takes nothing from running tasks and uses no resources. It only limits what others may use. No
+ * task queues at a worker that still has too little free room for the reserved ranks, and queued
+ * tasks are asked back. Their slots count as free only after the worker has returned the tasks. */
 #include "scheduler/core/placement/reservation.h"
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/forecast.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/packing.h"
+#include "scheduler/core/placement/reservation_guard.h"
 #include "scheduler/core/placement/window.h"
 #include "scheduler/core/placement/work_stealing.h"
 
@@ -52,9 +53,9 @@ static bool still_holds(struct gw_sched *sched, uint32_t number)
 void gw_sched_reservation_review(struct gw_sched *sched)
 {
     gw_sched_reservation_unsee(sched);
-    GW_EACH_RESERVATION(number, sched->reserved)
-    if (!still_holds(sched, number))
-        gw_sched_reservation_clear(sched, number);
+    GW_EACH_RESERVATION (number, sched->reserved)
+        if (!still_holds(sched, number))
+            gw_sched_reservation_clear(sched, number);
 }
 
 /* Tasks that running tasks wait for come first, because the running tasks free no slots before. */
@@ -82,6 +83,12 @@ static int by_worker(const void *a, const void *b)
     return x->worker->slot < y->worker->slot ? -1 : x->worker->slot > y->worker->slot;
 }
 
+static bool may_reserve(const struct gw_worker *worker)
+{
+    return worker && worker->state == GW_WORKER_READY && !worker->drained &&
+           !(worker->reserved & GW_RESERVATIONS_HELD);
+}
+
 /* Fills in, for each entry of the rank layout, the worker that will have room for all ranks of the
  * entry soonest. Returns the number of entries, or 0 if an entry will never have room. */
 static uint32_t choose_places(struct gw_sched *sched, const struct gw_resource_class *shape,
@@ -94,7 +101,7 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_resource_c
     GW_MUST_PTR(openings);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || worker->state != GW_WORKER_READY || worker->drained)
+        if (!may_reserve(worker))
             continue;
         uint32_t at = gw_sched_places_at(places, worker);
         uint32_t most = at == GW_NO_INDEX ? 0 : places->items[at].ranks;
@@ -128,7 +135,7 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_resource_class *s
     size_t enough = OPENINGS_MIN + OPENINGS_EACH * (size_t)wanted, workers = sched->workers.count;
     for (size_t i = 0; i < workers && openings.count < enough; i++) {
         struct gw_worker *worker = sched->workers.items[(from + i) % workers];
-        if (!worker || worker->state != GW_WORKER_READY || worker->drained)
+        if (!may_reserve(worker))
             continue;
         GW_MUST(gw_array_reserve(&openings, most));
         struct gw_opening *first = openings.items + openings.count;
@@ -198,6 +205,16 @@ void gw_sched_reservation_hold(struct gw_sched *sched, uint32_t number, struct g
     reserve(sched, number, queue, reserved_ranks, count);
 }
 
+/* Returns how many ranks of a gang have room at a worker now, besides room that is held. */
+static uint64_t ranks_now(const struct gw_sched *sched, const struct gw_worker *worker,
+                          const struct gw_resource_class *shape)
+{
+    const uint64_t ranks = gw_sched_gang_size_ranks_at(sched, worker, shape, false);
+    const uint64_t left =
+        gw_sched_reservation_guard_leaves(sched, worker, shape, GW_RESERVATIONS_HELD);
+    return left < ranks ? left : ranks;
+}
+
 /* Returns a worker with reserved ranks that has not enough free room for them, or NULL. With a rank
  * layout, only a worker of the same entry as `of` is returned. */
 static struct gw_worker *wanting(struct gw_sched *sched, const struct gw_worker *of)
@@ -206,8 +223,7 @@ static struct gw_worker *wanting(struct gw_sched *sched, const struct gw_worker 
     const struct gw_places *places = gw_sched_places_of(reservation->shape);
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
-        if (gw_sched_gang_size_ranks_at(sched, reserved->worker, reservation->shape, false) <
-                reserved->ranks &&
+        if (ranks_now(sched, reserved->worker, reservation->shape) < reserved->ranks &&
             (!places ||
              gw_sched_places_at(places, reserved->worker) == gw_sched_places_at(places, of)))
             return reserved->worker;
@@ -223,7 +239,7 @@ static void move(struct gw_sched *sched, struct gw_queue *queue)
     struct gw_worker *from, *to;
     bool whole = shape->per_node || gw_sched_places_of(shape);
     while ((to = gw_sched_window_most_free(sched, shape)) && (from = wanting(sched, to))) {
-        uint64_t ranks = gw_sched_gang_size_ranks_at(sched, to, shape, false);
+        uint64_t ranks = ranks_now(sched, to, shape);
         if (whole && ranks >= gw_sched_packing_most(shape, to) && !to->reserved)
             make(sched, queue);
         if (whole || ranks <= to->reserved_ranks[GW_RESERVATION_OF_GANG])
@@ -235,8 +251,6 @@ static void move(struct gw_sched *sched, struct gw_queue *queue)
 void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *queue, bool behind)
 {
     const struct gw_reservation *reservation = of_gang(sched);
-    if (sched->reserved & GW_RESERVATIONS_HELD)
-        return;
     if (reservation->job && reservation->queue == queue) {
         move(sched, queue);
         return;
@@ -394,9 +408,9 @@ uint32_t gw_sched_reservation_restricts(struct gw_sched *sched, const struct gw_
     uint32_t restricts = sched->reserved;
     if (queue->job->depth > 0)
         return 0;
-    GW_EACH_RESERVATION(number, sched->reserved & GW_RESERVATIONS_HELD)
-    if (sched->reservations[number].queue == queue)
-        return restricts & GW_RESERVATIONS_HELD & ~(1U << number);
+    GW_EACH_RESERVATION (number, sched->reserved & GW_RESERVATIONS_HELD)
+        if (sched->reservations[number].queue == queue)
+            return restricts & GW_RESERVATIONS_HELD & ~(1U << number);
     if (of_gang(sched)->job && passes(sched, queue, &spec->message))
         restricts &= GW_RESERVATIONS_HELD;
     return restricts;

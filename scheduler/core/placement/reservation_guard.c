@@ -3,6 +3,7 @@
 #include "scheduler/core/placement/reservation_guard.h"
 
 #include "scheduler/core/model/model.h"
+#include "scheduler/core/placement/forecast.h"
 
 static uint64_t beside(uint64_t have, uint64_t withheld, uint64_t each)
 {
@@ -17,8 +18,7 @@ static uint32_t with_gpus(const struct gw_sched *sched, const struct gw_worker *
 {
     uint32_t found = 0;
     *withheld = 0;
-    GW_EACH_RESERVATION(number, set)
-    {
+    GW_EACH_RESERVATION (number, set) {
         const struct gw_resource_class *reserved = sched->reservations[number].shape;
         const uint32_t ranks = worker->reserved_ranks[number];
         const uint32_t gpus = gw_sched_queue_class_gpus(reserved);
@@ -45,8 +45,8 @@ static uint64_t gpus_beside(const struct gw_sched *sched, const struct gw_worker
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
         bool of_use = false;
-        GW_EACH_RESERVATION(number, set)
-        of_use = of_use || gw_sched_gpu_could(gpu, sched->reservations[number].shape);
+        GW_EACH_RESERVATION (number, set)
+            of_use = of_use || gw_sched_gpu_could(gpu, sched->reservations[number].shape);
         have += gw_sched_gpu_free(gpu) && of_use;
         others += gw_sched_gpu_free(gpu) && !of_use && gw_sched_gpu_is_instance(gpu) &&
                   gw_sched_gpu_likes_instances(shape) && gw_sched_gpu_could(gpu, shape);
@@ -60,9 +60,9 @@ static uint64_t resource_beside(const struct gw_sched *sched, const struct gw_wo
 {
     const int64_t have = gw_sched_need_stock_left(worker, wanted->name);
     uint64_t withheld = 0;
-    GW_EACH_RESERVATION(number, set)
-    withheld += (uint64_t)worker->reserved_ranks[number] *
-                gw_sched_need_amount(sched->reservations[number].shape->need, wanted->name);
+    GW_EACH_RESERVATION (number, set)
+        withheld += (uint64_t)worker->reserved_ranks[number] *
+                    gw_sched_need_amount(sched->reservations[number].shape->need, wanted->name);
     return withheld ? beside(have > 0 ? (uint64_t)have : 0, withheld, wanted->amount) : UINT64_MAX;
 }
 
@@ -82,8 +82,11 @@ uint64_t gw_sched_reservation_guard_leaves(const struct gw_sched *sched,
         return left;
     if (shape->alone)
         return 0;
-    GW_EACH_RESERVATION(number, set)
-    {
+    /* A task for which other work is preempted leaves to the others what they need beyond the room
+     * of their own victims. Otherwise each would wait for the victims of all. */
+    if (sched->reserved & GW_RESERVATIONS_HELD & ~restricts)
+        return gw_sched_forecast_without(sched, worker, shape, NULL, set);
+    GW_EACH_RESERVATION (number, set) {
         const struct gw_resource_class *reserved = sched->reservations[number].shape;
         slots += (uint64_t)worker->reserved_ranks[number] * reserved->slots;
         memory_bytes += worker->reserved_ranks[number] * reserved->memory_bytes;

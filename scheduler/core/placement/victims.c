@@ -137,7 +137,7 @@ static void mark(const struct choice *choice, const struct gw_victim *victim)
 /* Returns true if the task could start when the first `count` victims have ended. */
 static bool suffices(struct choice *choice, uint32_t count)
 {
-    const struct gw_account_parts parts = {choice->parts, count};
+    const struct gw_account_parts parts = {choice->parts, count, false};
     if (gw_account_quota_without(choice->queue, parts, NULL) != GW_QUOTA_WITHIN)
         return false;
     memset(choice->ended, 0, choice->sched->attempts.count);
@@ -146,6 +146,21 @@ static bool suffices(struct choice *choice, uint32_t count)
     choice->reserved_count = gw_sched_placement_room(choice->sched, choice->queue, choice->ended,
                                                      choice->reserved_ranks);
     return choice->reserved_count > 0;
+}
+
+/* Returns true if the task could start when all work that is preempted already has ended, and the
+ * work for which that ends has started. Then nothing more needs to end. */
+static bool starts_anyway(struct choice *choice)
+{
+    const struct gw_sched *sched = choice->sched;
+    if (gw_account_quota_without(choice->queue, (struct gw_account_parts){.settled = true}, NULL) !=
+        GW_QUOTA_WITHIN)
+        return false;
+    for (size_t slot = 0; slot < sched->attempts.count; slot++)
+        choice->ended[slot] = sched->attempts.items[slot].state != GW_ATTEMPT_FREE &&
+                              sched->attempts.items[slot].preempted;
+    return gw_sched_placement_room(choice->sched, choice->queue, choice->ended,
+                                   choice->reserved_ranks) > 0;
 }
 
 static void push(struct choice *choice, const struct gw_victim *victim)
@@ -158,7 +173,7 @@ static void push(struct choice *choice, const struct gw_victim *victim)
 static bool may_take(const struct choice *choice, const struct gw_victim *victim)
 {
     const struct gw_job *job = choice->queue->job;
-    const struct gw_account_parts parts = {choice->parts, choice->count};
+    const struct gw_account_parts parts = {choice->parts, choice->count, false};
     return victim->part.job != job &&
            (victim->priority < choice->queue->priority ||
             (gw_account_quota_borrows(&victim->part, job, (struct gw_account_parts){0}) &&
@@ -230,7 +245,7 @@ bool gw_sched_victims_choose(struct gw_sched *sched, const struct gw_queue *queu
         return false;
     choice.ended = alloc(sched, sched->attempts.count, sizeof *choice.ended);
     choice.reserved_ranks = alloc(sched, sched->workers.count, sizeof *choice.reserved_ranks);
-    if (suffices(&choice, 0) || !suffices(&choice, choice.count))
+    if (starts_anyway(&choice) || !suffices(&choice, choice.count))
         return false;
     shorten(&choice);
     spare_unneeded(&choice);

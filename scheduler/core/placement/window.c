@@ -77,12 +77,12 @@ struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choic
                 return worker;
             else if (choice->unaffording >= GW_UNAFFORDING_MAX)
                 return NULL;
-    GW_EACH_RESERVATION(number, sched->reserved & ~choice->restricts)
-    for (size_t i = 0; i < sched->reservations[number].reserved_ranks.count; i++) {
-        struct gw_worker *worker = sched->reservations[number].reserved_ranks.items[i].worker;
-        if (gw_sched_window_takes(sched, worker, choice))
-            return worker;
-    }
+    GW_EACH_RESERVATION (number, sched->reserved & ~choice->restricts)
+        for (size_t i = 0; i < sched->reservations[number].reserved_ranks.count; i++) {
+            struct gw_worker *worker = sched->reservations[number].reserved_ranks.items[i].worker;
+            if (gw_sched_window_takes(sched, worker, choice))
+                return worker;
+        }
     return NULL;
 }
 

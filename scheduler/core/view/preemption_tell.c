@@ -24,23 +24,24 @@ void gw_sched_preemption_tell_victim(const struct gw_sched *sched, const struct 
                                      uint32_t row, struct gw_text *text)
 {
     char by[GW_PREEMPTED_BY_BYTES], left[GW_TEXT_DURATION_ROOM];
-    GW_EACH_RESERVATION(number, sched->preemptions.running)
-    for (uint32_t i = 0; i < sched->preemptions.items[number].victims.count; i++) {
-        const struct gw_preemption *preemption = &sched->preemptions.items[number];
-        const struct gw_preempted *victim = &preemption->victims.items[i];
-        const struct gw_job *other = gw_sched_job_find(sched, preemption->job);
-        if (victim->job != job->id || victim->index != row || !other ||
-            !gw_sched_preemption_lives(sched, victim))
-            continue;
-        gw_text_say(text, "; it is preempted by %s: it was told to save and to end",
-                    gw_sched_preemption_by(other, by));
-        if (victim->until_ns != UINT64_MAX)
-            gw_text_say(
-                text, " within %s",
-                gw_text_duration(
-                    victim->until_ns > sched->now_ns ? victim->until_ns - sched->now_ns : 0, left));
-        gw_text_say(text, ", and continues later");
-    }
+    GW_EACH_RESERVATION (number, sched->preemptions.running)
+        for (uint32_t i = 0; i < sched->preemptions.items[number].victims.count; i++) {
+            const struct gw_preemption *preemption = &sched->preemptions.items[number];
+            const struct gw_preempted *victim = &preemption->victims.items[i];
+            const struct gw_job *other = gw_sched_job_find(sched, preemption->job);
+            if (victim->job != job->id || victim->index != row || !other ||
+                !gw_sched_preemption_lives(sched, victim))
+                continue;
+            gw_text_say(text, "; it is preempted by %s: it was told to save and to end",
+                        gw_sched_preemption_by(other, by));
+            if (victim->until_ns != UINT64_MAX)
+                gw_text_say(text, " within %s",
+                            gw_text_duration(victim->until_ns > sched->now_ns
+                                                 ? victim->until_ns - sched->now_ns
+                                                 : 0,
+                                             left));
+            gw_text_say(text, ", and continues later");
+        }
 }
 
 /* Says which jobs must save and end first, so that this task can start. */

@@ -4,7 +4,7 @@
 #include "scheduler/core/placement/reservation.h"
 #include "scheduler/core/view/quote.h"
 
-enum { WORKERS_SAID = 4 };
+enum { WORKERS_SAID = 4, HELD_SAID = 3 };
 
 /* Counts the waiting gangs that come before the first gang of a queue. */
 static uint32_t gangs_before(const struct gw_sched *sched, const struct gw_queue *queue)
@@ -89,11 +89,11 @@ static void say_end(const struct gw_msg_spec *spec, struct gw_text *text)
     gw_text_say(text, " more (--grace)");
 }
 
-/* Says for whom the slots that become free are reserved. */
-static void tell_other(const struct gw_sched *sched, uint32_t number,
-                       const struct gw_msg_spec *spec, struct gw_text *text)
+/* Says for which gang the slots that become free are reserved. */
+static void tell_gang(const struct gw_sched *sched, const struct gw_msg_spec *spec,
+                      struct gw_text *text)
 {
-    const struct gw_reservation *reservation = &sched->reservations[number];
+    const struct gw_reservation *reservation = &sched->reservations[GW_RESERVATION_OF_GANG];
     const struct gw_job *holder = gw_sched_job_find(sched, reservation->job);
     uint32_t ranks = 0;
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
@@ -102,14 +102,31 @@ static void tell_other(const struct gw_sched *sched, uint32_t number,
     gw_text_say(text, "; slots that become free are reserved for job %llu (",
                 (unsigned long long)holder->id);
     gw_explain_quote(text, holder->name);
-    if (all)
-        gw_text_say(text, "), a waiting gang of %u ranks", all);
-    else
-        gw_text_say(text, "), for which other work is preempted");
+    gw_text_say(text, "), a waiting gang of %u ranks", all);
     if (ranks < all)
         gw_text_say(text, " (there is room for %u)", ranks);
     say_end(spec, text);
-    say_start(sched, number, "that gang", text);
+    say_start(sched, GW_RESERVATION_OF_GANG, "that gang", text);
+}
+
+/* Says for which jobs the room of preempted work is held. */
+static void tell_held(const struct gw_sched *sched, struct gw_text *text)
+{
+    uint32_t said = 0;
+    GW_EACH_RESERVATION (number, sched->reserved & GW_RESERVATIONS_HELD) {
+        const struct gw_job *holder = gw_sched_job_find(sched, sched->reservations[number].job);
+        if (said++ == HELD_SAID)
+            break;
+        gw_text_say(text, "%s job %llu (",
+                    said > 1 ? "," : "; slots that become free are reserved for",
+                    (unsigned long long)holder->id);
+        gw_explain_quote(text, holder->name);
+        gw_text_say(text, ")");
+    }
+    if (said > HELD_SAID)
+        gw_text_say(text, " and others");
+    if (said)
+        gw_text_say(text, ", for which other work is preempted");
 }
 
 void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job *job,
@@ -118,11 +135,12 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[index]];
     struct gw_text text = {to, bytes, 0};
     *to = '\0';
-    GW_EACH_RESERVATION(number, sched->reserved)
-    if (sched->reservations[number].job == job->id && sched->reservations[number].index == index) {
-        tell_holder(sched, number, &text);
-        return;
-    }
+    GW_EACH_RESERVATION (number, sched->reserved)
+        if (sched->reservations[number].job == job->id &&
+            sched->reservations[number].index == index) {
+            tell_holder(sched, number, &text);
+            return;
+        }
     if (spec->shape->ranks > 0 && spec->queue) {
         uint32_t before = gangs_before(sched, spec->queue);
         if (before)
@@ -137,6 +155,9 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
                     : "; no slots are reserved for it, because the connected workers could not run "
                       "its ranks even if they were empty");
     }
-    if (sched->reserved && job->depth == 0)
-        tell_other(sched, (uint32_t)__builtin_ctz(sched->reserved), &spec->message, &text);
+    if (job->depth > 0)
+        return;
+    tell_held(sched, &text);
+    if (sched->reservations[GW_RESERVATION_OF_GANG].job)
+        tell_gang(sched, &spec->message, &text);
 }

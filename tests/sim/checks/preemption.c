@@ -2,9 +2,11 @@
  *
  * Work is preempted only if it has saved a checkpoint in its attempt or its queue says requeue, has
  * run for the minimum, and either is of lower priority or uses what its account has borrowed.
- * Afterwards the preemptor's accounts are within their quotas, so nothing can be reclaimed from it
- * in turn. The end of a victim counts against no budget. Nobody else takes the room. When all
- * victims have ended, the preemptor starts, unless something else in this world has changed. */
+ * Afterwards the accounts of all preemptors together are within their quotas, so nothing can be
+ * reclaimed from them in turn. A job is the preemptor of at most one preemption, and an attempt the
+ * victim of at most one. The end of a victim counts against no budget. Nobody else takes the room,
+ * other preemptors neither. When all victims have ended, the preemptor starts, unless something
+ * else in this world has changed. */
 #include "tests/sim/checks/preemption.h"
 
 #include "scheduler/core/model/model.h"
@@ -25,16 +27,23 @@ struct surroundings {
     const struct gw_accounts *accounts;
     uint64_t workers_epoch, faults;
     size_t quarantines, partings;
+    size_t nested, short_of_memory; /* tasks that may use all room; workers that take no tasks */
+};
+
+/* A preemption in progress; job 0: none. */
+struct progress {
+    uint64_t job, began_ns;
+    uint32_t index;
+    struct surroundings surroundings;
 };
 
 struct sim_preemptions {
-    uint64_t life, job, began_ns; /* of the preemption in progress; job 0: none */
-    uint32_t index;
-    struct surroundings surroundings;
-    GW_ARRAY(struct victim) victims; /* whose attempts have not ended */
+    uint64_t life;
+    struct progress items[GW_RESERVATIONS]; /* by the number of the preemption */
+    GW_ARRAY(struct victim) victims;        /* whose attempts have not ended */
 };
 
-enum { BEGUN, STARTED, SPARED, ENDED, REQUEUED, RECLAIMED, COUNTS };
+enum { BEGUN, STARTED, SPARED, ENDED, REQUEUED, RECLAIMED, TOGETHER, SHARED, COUNTS };
 static uint64_t counts[COUNTS];
 
 static struct sim_preemptions *preemptions_of(struct sim *sim)
@@ -86,19 +95,34 @@ static bool borrows(const struct sim *sim, const struct gw_attempt *attempt,
     return false;
 }
 
-static void check_quotas(struct sim *sim, const struct gw_job *job, uint32_t index)
+/* Returns what the tasks of all preemptions will use of what a holder limits. */
+static uint64_t claimed(const struct sim *sim, const struct gw_account_holder *holder, bool gpus)
 {
-    const struct gw_resource_class *shape = job->specs.items[job->tasks.spec[index]].shape;
-    const uint64_t ranks = shape->ranks ? shape->ranks : 1;
-    const uint64_t gpus =
-        shape->gpu_fraction ? shape->gpu_fraction : gw_sched_queue_class_gpus(shape) * 1000;
+    uint64_t sum = 0;
+    GW_EACH_RESERVATION (number, sim->sched->preemptions.running & sim->sched->reserved) {
+        const struct gw_preemption *preemption = &sim->sched->preemptions.items[number];
+        const struct gw_job *job = gw_sched_job_find(sim->sched, preemption->job);
+        if (!job || !gw_account_holds(job, holder))
+            continue;
+        const struct gw_resource_class *shape =
+            job->specs.items[job->tasks.spec[preemption->index]].shape;
+        const uint64_t ranks = shape->ranks ? shape->ranks : 1;
+        sum += ranks * (!gpus                 ? shape->slots
+                        : shape->gpu_fraction ? shape->gpu_fraction
+                                              : gw_sched_queue_class_gpus(shape) * 1000);
+    }
+    return sum;
+}
+
+static void check_quotas(struct sim *sim, const struct gw_job *job)
+{
     GW_EACH_ACCOUNT_HOLDER(job, holder)
     SIM_CHECK(sim,
               !holder->limits || ((!holder->limits->slots ||
-                                   used(sim, holder, false, false) + ranks * shape->slots <=
+                                   used(sim, holder, false, false) + claimed(sim, holder, false) <=
                                        (uint64_t)holder->limits->slots) &&
-                                  (!holder->limits->gpus || !gpus ||
-                                   used(sim, holder, true, false) + ranks * gpus <=
+                                  (!holder->limits->gpus || !claimed(sim, holder, true) ||
+                                   used(sim, holder, true, false) + claimed(sim, holder, true) <=
                                        (uint64_t)holder->limits->gpus * 1000)),
               "job %llu preempts work and borrows from account %s itself",
               (unsigned long long)job->id, holder->name);
@@ -133,39 +157,68 @@ static void check_victim(struct sim *sim, const struct gw_preempted *victim,
     counts[REQUEUED] += !saved;
 }
 
+/* An attempt may be spared and preempted again in one step, but is the victim of one preemption. */
+static void check_alone(struct sim *sim, uint32_t number, const struct gw_preempted *victim)
+{
+    struct sim_preemptions *own = preemptions_of(sim);
+    GW_EACH_RESERVATION (other, sim->sched->preemptions.running & ~(1U << number))
+        for (size_t i = 0; i < sim->sched->preemptions.items[other].victims.count; i++)
+            SIM_CHECK(sim,
+                      sim->sched->preemptions.items[other].victims.items[i].attempt !=
+                          victim->attempt,
+                      "attempt %llx is preempted twice", (unsigned long long)victim->attempt);
+    for (size_t i = own->victims.count; i-- > 0;)
+        if (own->victims.items[i].attempt == victim->attempt)
+            gw_array_remove_swap(&own->victims, i);
+}
+
 static struct surroundings surroundings_of(const struct sim *sim)
 {
     struct surroundings now = {.accounts = sim->sched->accounts,
                                .workers_epoch = sim->sched->workers_epoch,
                                .quarantines = sim->sched->quarantines.count,
                                .partings = sim->sched->partings.count};
+    for (size_t i = 0; i < sim->sched->attempts.count; i++)
+        now.nested += sim->sched->attempts.items[i].state != GW_ATTEMPT_FREE &&
+                      sim->sched->attempts.items[i].job->depth > 0;
+    for (size_t i = 0; i < sim->sched->workers.count; i++)
+        now.short_of_memory +=
+            sim->sched->workers.items[i] && !gw_sched_memory_lets(sim->sched->workers.items[i]);
     for (int i = 0; i < FAULT_COUNT; i++)
         now.faults += i != FAULT_PAUSED && i != FAULT_RESUMED ? sim->faults[i] : 0;
     return now;
 }
 
-static void begin(struct sim *sim, const struct gw_preemption *preemption)
+static void begin(struct sim *sim, uint32_t number)
 {
-    struct sim_preemptions *own = preemptions_of(sim);
+    const struct gw_preemption *preemption = &sim->sched->preemptions.items[number];
+    struct progress *own = &preemptions_of(sim)->items[number];
     const struct gw_job *by = gw_sched_job_find(sim->sched, preemption->job);
     SIM_CHECK(sim, by && preemption->victims.count, "nobody is preempted, or for nobody");
-    check_quotas(sim, by, preemption->index);
+    check_quotas(sim, by);
     const int32_t priority = by->specs.items[by->tasks.spec[preemption->index]].message.priority;
     own->job = preemption->job;
     own->index = preemption->index;
     own->began_ns = sim->now_ns;
     own->surroundings = surroundings_of(sim);
     counts[BEGUN]++;
+    for (uint32_t other = 1; other < GW_RESERVATIONS; other++)
+        SIM_CHECK(sim, other == number || preemptions_of(sim)->items[other].job != preemption->job,
+                  "job %llu preempts others twice", (unsigned long long)preemption->job);
+    counts[TOGETHER] +=
+        (sim->sched->preemptions.running & (sim->sched->preemptions.running - 1)) != 0;
     sim_log(sim, "job %llu/%u preempts %zu", (unsigned long long)own->job, own->index,
             preemption->victims.count);
     for (size_t i = 0; i < preemption->victims.count; i++) {
         const struct gw_preempted *victim = &preemption->victims.items[i];
         const struct gw_job *job = gw_sched_job_find(sim->sched, victim->job);
         check_victim(sim, victim, by, priority);
+        check_alone(sim, number, victim);
         if (job && gw_sched_preemption_lives(sim->sched, victim))
-            GW_MUST(gw_array_push(
-                &own->victims, ((struct victim){victim->job, victim->attempt, victim->index,
-                                                victim->gang, job->tasks.charges[victim->index]})));
+            GW_MUST(
+                gw_array_push(&preemptions_of(sim)->victims,
+                              ((struct victim){victim->job, victim->attempt, victim->index,
+                                               victim->gang, job->tasks.charges[victim->index]})));
     }
 }
 
@@ -213,16 +266,18 @@ static void check_victims(struct sim *sim)
 
 /* The preemption is over: the preemptor has started, or does not wait any more, or something that
  * it could not know has changed. */
-static void over(struct sim *sim)
+static void over(struct sim *sim, struct progress *own)
 {
-    struct sim_preemptions *own = preemptions_of(sim);
     const struct gw_job *job = gw_sched_job_find(sim->sched, own->job);
     const struct surroundings now = surroundings_of(sim);
     const bool waits = job && !job->compacted && gw_sched_row_live(job, own->index) &&
                        job->tasks.state[own->index] == GW_TASK_READY && !gw_sched_job_rests(job);
     counts[STARTED] += job && !job->compacted && gw_sched_row_live(job, own->index) &&
                        job->tasks.state[own->index] == GW_TASK_PLACED;
-    SIM_CHECK(sim, !waits || memcmp(&now, &own->surroundings, sizeof now) != 0,
+    /* What earlier tasks of its kind took may be more memory than the victims give back. */
+    const bool by_memory =
+        waits && gw_sched_memory_expected(&job->specs.items[job->tasks.spec[own->index]]) > 0;
+    SIM_CHECK(sim, !waits || by_memory || memcmp(&now, &own->surroundings, sizeof now) != 0,
               "job %llu has preempted others since %.6f s, and does not start",
               (unsigned long long)own->job, (double)own->began_ns / 1e9);
     if (waits)
@@ -240,27 +295,31 @@ static bool has_nested(const struct sim *sim, const struct gw_worker *worker)
     return false;
 }
 
-/* Nobody else takes the room that is reserved for the preemptor. */
-static void check_room(struct sim *sim)
+/* Nobody else takes the room that is reserved for a preemptor: when its own victims have ended, the
+ * room suffices beside what the other preemptors need then. */
+static void check_room(struct sim *sim, uint32_t number)
 {
-    const struct gw_reservation *reservation = &sim->sched->reservations[1];
+    const struct gw_reservation *reservation = &sim->sched->reservations[number];
     const struct gw_job *job = gw_sched_job_find(sim->sched, reservation->job);
     const struct surroundings now = surroundings_of(sim);
+    const uint32_t others = sim->sched->reserved & GW_RESERVATIONS_HELD & ~(1U << number);
     if (!reservation->job || !job || !gw_sched_row_live(job, reservation->index) ||
-        memcmp(&now, &preemptions_of(sim)->surroundings, sizeof now) != 0)
+        memcmp(&now, &preemptions_of(sim)->items[number].surroundings, sizeof now) != 0)
         return;
     const struct gw_resource_class *shape =
         job->specs.items[job->tasks.spec[reservation->index]].shape;
     uint8_t *ended = calloc(1, sim->sched->attempts.count + 1);
     GW_MUST_PTR(ended);
     for (size_t i = 0; i < sim->sched->attempts.count; i++)
-        ended[i] = sim->sched->attempts.items[i].preempted;
+        ended[i] = sim->sched->attempts.items[i].state != GW_ATTEMPT_FREE &&
+                   sim->sched->attempts.items[i].preempted == number;
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
+        counts[SHARED] += (reserved->worker->reserved & others) != 0;
         SIM_CHECK(sim,
                   !gw_sched_memory_lets(reserved->worker) || has_nested(sim, reserved->worker) ||
-                      gw_sched_forecast_without(sim->sched, reserved->worker, shape, ended) >=
-                          reserved->ranks,
+                      gw_sched_forecast_without(sim->sched, reserved->worker, shape, ended,
+                                                others) >= reserved->ranks,
                   "others take the room for which job %llu preempts work",
                   (unsigned long long)job->id);
     }
@@ -273,7 +332,7 @@ void sim_preemption_before(struct sim *sim)
     if (!own || own->life == sim->life)
         return;
     own->life = sim->life;
-    own->job = 0;
+    memset(own->items, 0, sizeof own->items);
     gw_array_clear(&own->victims);
 }
 
@@ -282,15 +341,19 @@ void sim_preemption_stepped(struct sim *sim)
     if (!sim_with_accounts)
         return;
     struct sim_preemptions *own = preemptions_of(sim);
-    const struct gw_preemption *preemption = &sim->sched->preemptions.items[1];
-    const bool same = preemption->job == own->job && preemption->index == own->index;
     check_victims(sim);
-    if (own->job && !same)
-        over(sim);
-    if (!own->job && preemption->job)
-        begin(sim, preemption);
-    if (own->job)
-        check_room(sim);
+    for (uint32_t number = 1; number < GW_RESERVATIONS; number++) {
+        const struct gw_preemption *preemption = &sim->sched->preemptions.items[number];
+        struct progress *item = &own->items[number];
+        if (item->job && (preemption->job != item->job || preemption->index != item->index))
+            over(sim, item);
+    }
+    for (uint32_t number = 1; number < GW_RESERVATIONS; number++) {
+        if (!own->items[number].job && sim->sched->preemptions.items[number].job)
+            begin(sim, number);
+        if (own->items[number].job)
+            check_room(sim, number);
+    }
 }
 
 void sim_preemption_free(struct sim *sim)
@@ -307,7 +370,9 @@ int sim_preemption_print(void)
                                               "victims that went on",
                                               "preempted attempts that ended",
                                               "victims without a checkpoint",
-                                              "victims that had borrowed"};
+                                              "victims that had borrowed",
+                                              "preemptions beside others",
+                                              "steps in which preemptions share a worker"};
     int zeros = 0;
     for (int i = 0; i < COUNTS; i++) {
         printf("%-40s %llu\n", names[i], (unsigned long long)counts[i]);

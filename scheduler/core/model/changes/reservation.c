@@ -52,11 +52,12 @@ void gw_sched_reservation_clear(struct gw_sched *sched, uint32_t number)
 
 void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index)
 {
-    GW_EACH_RESERVATION(number, sched->reserved)
-    if (sched->reservations[number].job == job->id && sched->reservations[number].index == index) {
-        gw_sched_reservation_clear(sched, number);
-        sched->reservations[GW_RESERVATION_OF_GANG].overtaken = 0;
-    }
+    GW_EACH_RESERVATION (number, sched->reserved)
+        if (sched->reservations[number].job == job->id &&
+            sched->reservations[number].index == index) {
+            gw_sched_reservation_clear(sched, number);
+            sched->reservations[GW_RESERVATION_OF_GANG].overtaken = 0;
+        }
 }
 
 void gw_sched_reservation_overtake(struct gw_sched *sched, uint64_t size)

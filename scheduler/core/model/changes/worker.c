@@ -74,8 +74,8 @@ static void count_out(struct gw_sched *sched, struct gw_worker *worker, const ch
 {
     char where[GW_WORKER_NAME_MAX];
     assert(worker->attempts == 0 && worker->first_holder == GW_NO_INDEX);
-    GW_EACH_RESERVATION(number, worker->reserved)
-    gw_sched_reservation_clear(sched, number);
+    GW_EACH_RESERVATION (number, worker->reserved)
+        gw_sched_reservation_clear(sched, number);
     if (worker->state != GW_WORKER_READY)
         return;
     assert(worker->slots_free == worker->slots);

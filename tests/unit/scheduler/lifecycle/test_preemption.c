@@ -460,9 +460,10 @@ static void quota_of_the_preemptor_is_reserved(void **state)
     pass(w, MS);
     expect_control(w, 0, attempt, GW_CONTROL_PAUSE);
     const struct gw_account *vision = gw_account_find(w->sched->accounts, "vision");
-    assert_int_equal(vision->holder.claimed.slots, 2);
+    assert_int_equal(vision->holder.claims[1].use.slots, 2);
     add_job(w, CYD, 3, (struct gw_msg_spec){0});
-    assert_int_equal(gw_account_find(w->sched->accounts, "speech")->holder.leaving.slots, 3);
+    assert_int_equal(gw_account_find(w->sched->accounts, "speech")->holder.claims[1].leaving.slots,
+                     3);
     add_job(w, ADA, 4, (struct gw_msg_spec){0});
     assert_int_equal(gw_sched_queue_quota(gw_sched_job_find(w->sched, 4)->queues.items[0]),
                      GW_QUOTA_BORROWS);
@@ -471,7 +472,7 @@ static void quota_of_the_preemptor_is_reserved(void **state)
     for (uint32_t rank = 0; rank < 3; rank++)
         finish(w, rank < 2 ? 0 : 1, attempt, rank, 1);
     assert_int_equal(gw_sched_job_find(w->sched, 2)->placed, 1);
-    assert_int_equal(vision->holder.claimed.slots, 0);
+    assert_int_equal(vision->holder.claims[1].use.slots, 0);
     free_world(w);
 }
 
