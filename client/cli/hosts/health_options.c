@@ -47,17 +47,18 @@ int gw_health_options_check(const struct gw_health_options *options, struct gw_e
     return 0;
 }
 
-int gw_health_options_add(const struct gw_health_options *options, struct gw_argv *argv,
-                          struct gw_error *error)
+int gw_health_options_program(const struct gw_health_options *options, struct gw_error *error)
+{
+    int rc = options->program ? gw_health_script_check(options->program, error) : 0;
+    return rc < 0 ? gw_error_prefix(error, "--health-check") : 0;
+}
+
+void gw_health_options_add(const struct gw_health_options *options, struct gw_argv *argv)
 {
     const uint64_t interval_ns = options->interval_ns ? options->interval_ns : INTERVAL_NS;
-    int rc = options->program ? gw_health_script_check(options->program, error) : 0;
-    if (rc < 0)
-        return gw_error_prefix(error, "--health-check");
     gw_argv_add_text(argv, "--health-check", options->program);
     if (interval_ns != GW_UNITS_NONE)
         gw_argv_add_number(argv, "--health-interval", interval_ns / GW_NS_PER_MS);
     if (options->timeout_ns)
         gw_argv_add_number(argv, "--health-timeout", options->timeout_ns / GW_NS_PER_MS);
-    return 0;
 }

@@ -22,9 +22,10 @@ struct gw_option *gw_health_options_table(struct gw_health_options *options);
 /* gw_health_options_check checks the values. GW_EINVAL; the text names the option. */
 int gw_health_options_check(const struct gw_health_options *options, struct gw_error *error);
 
-/* gw_health_options_add appends the options to the command line of a worker of this machine.
- * GW_EPERM: others can change the program; GW_ENOENT. */
-int gw_health_options_add(const struct gw_health_options *options, struct gw_argv *argv,
-                          struct gw_error *error);
+/* gw_health_options_program checks the program on this machine. GW_EPERM: others can change it;
+ * GW_ENOENT. gw_health_options_add appends the options to the command line of a worker of this
+ * machine. */
+int gw_health_options_program(const struct gw_health_options *options, struct gw_error *error);
+void gw_health_options_add(const struct gw_health_options *options, struct gw_argv *argv);
 
 #endif

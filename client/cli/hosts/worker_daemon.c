@@ -143,8 +143,9 @@ static int start(struct typed *typed)
     gw_daemon_options_add(&typed->daemon, &argv);
     if (typed->separate_users)
         gw_argv_add(&argv, "--separate-users");
-    if (gw_health_options_add(&typed->health, &argv, &error) < 0)
+    if (gw_health_options_program(&typed->health, &error) < 0)
         return gw_options_refuse("worker", &error);
+    gw_health_options_add(&typed->health, &argv);
     gw_argv_add_text(&argv, "--cgroup", typed->cgroup);
     /* the cast is safe: getopt reorders the words and does not change them */
     char **words = (char **)(uintptr_t)argv.words;
@@ -207,13 +208,12 @@ static int read_again(void *arg, struct gw_worker_config *config, struct gw_erro
     struct configuration *configuration = arg;
     struct typed *typed = configuration->typed;
     struct gw_config_file *fresh;
-    struct gw_argv argv = {0};
     int rc = gw_options_reread(&fresh, error);
     if (rc < 0)
         return rc;
     rc = check(typed, error);
     if (rc == 0)
-        rc = gw_health_options_add(&typed->health, &argv, error);
+        rc = gw_health_options_program(&typed->health, error);
     if (rc < 0) {
         gw_config_file_close(fresh);
         return rc;
@@ -226,7 +226,7 @@ static int read_again(void *arg, struct gw_worker_config *config, struct gw_erro
     gw_argv_add_text(&configuration->argv, "--memory", typed->daemon.memory_text);
     if (typed->daemon.log_max_bytes)
         gw_argv_add_number(&configuration->argv, "--log-max", typed->daemon.log_max_bytes);
-    (void)gw_health_options_add(&typed->health, &configuration->argv, error);
+    gw_health_options_add(&typed->health, &configuration->argv);
     gw_options_changed(live, fresh, config->restart, sizeof config->restart);
     config->argc = configuration->argv.count;
     /* the cast is safe: getopt reorders the words and does not change them */
