@@ -124,7 +124,10 @@ static int read_secret(const char *path, char **data, size_t *bytes, struct gw_e
     else if (!S_ISREG(info.st_mode))
         rc = gw_error_set(error, GW_EPERM, "%s is no file", path);
     else if (info.st_uid != geteuid())
-        rc = gw_error_set(error, GW_EPERM, "%s belongs to another user", path);
+        rc = gw_error_set(error, GW_EPERM,
+                          "%s belongs to another user (uid %u), and this program runs as uid %u: "
+                          "run it as that user, or give the file to this one with chown",
+                          path, (unsigned)info.st_uid, (unsigned)geteuid());
     else if (info.st_mode & 077)
         rc = gw_error_set(error, GW_EPERM,
                           "%s is open to other users: chmod 600 it, and make new tokens for those "
