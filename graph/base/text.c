@@ -3,9 +3,11 @@
 
 #include "graph/base/clock.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void gw_text_say(struct gw_text *text, const char *format, ...)
 {
@@ -27,6 +29,15 @@ const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM])
         size /= 1024;
     (void)snprintf(to, GW_TEXT_BYTES_ROOM, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
     return to;
+}
+
+void gw_text_bytes_two(uint64_t one, uint64_t two, char first[static GW_TEXT_BYTES_ROOM],
+                       char second[static GW_TEXT_BYTES_ROOM])
+{
+    if (strcmp(gw_text_bytes(one, first), gw_text_bytes(two, second)) != 0 || one == two)
+        return;
+    (void)snprintf(first, GW_TEXT_BYTES_ROOM, "%" PRIu64 " B", one);
+    (void)snprintf(second, GW_TEXT_BYTES_ROOM, "%" PRIu64 " B", two);
 }
 
 /* Rounds a duration to the last digit that is shown. */

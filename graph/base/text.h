@@ -21,6 +21,11 @@ void gw_text_say(struct gw_text *text, const char *format, ...) GW_PRINTF(2, 3);
 enum { GW_TEXT_BYTES_ROOM = 24 };
 const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM]);
 
+/* gw_text_bytes_two writes two sizes that are compared. If they differ and are the same as rounded
+ * for people, it writes them in bytes. */
+void gw_text_bytes_two(uint64_t one, uint64_t two, char first[static GW_TEXT_BYTES_ROOM],
+                       char second[static GW_TEXT_BYTES_ROOM]);
+
 /* gw_text_duration writes a duration for people as options accept it, such as "850us", "12ms",
  * "4.2s", "3m05s", "1h30m", "2d04h", or "10m" if nothing else remains. The duration is rounded to
  * the last digit that is shown. It returns `to`. */

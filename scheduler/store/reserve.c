@@ -39,11 +39,11 @@ int gw_reserve_lack(const char *dir, const char *what, struct gw_error *error)
     char wants[GW_TEXT_BYTES_ROOM], has[GW_TEXT_BYTES_ROOM];
     struct statvfs disk = {0};
     (void)statvfs(dir, &disk);
+    gw_text_bytes_two(RESERVE_BYTES, (uint64_t)disk.f_bavail * disk.f_frsize, wants, has);
     return gw_error_set(error, GW_EIO,
                         "the cluster's state in %s cannot be written: %s; %s must be free on that "
                         "disk, and %s are free: free some space, and try again",
-                        dir, what, gw_text_bytes(RESERVE_BYTES, wants),
-                        gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
+                        dir, what, wants, has);
 }
 
 bool gw_reserve_full(const char *dir, struct gw_error *error)
@@ -58,16 +58,17 @@ bool gw_reserve_full(const char *dir, struct gw_error *error)
     if (rc == 0)
         return false;
     (void)unlink(path);
-    if (rc != ENOSPC || statvfs(dir, &disk) < 0)
+    if (rc != ENOSPC || statvfs(dir, &disk) < 0) {
         (void)gw_error_set(
             error, GW_EIO,
             "there is no disk space for another job in %s (%s): free some space, or cancel jobs",
             dir, strerror(rc));
-    else
-        (void)gw_error_set(error, GW_EIO,
-                           "there is no disk space for another job in %s (%s): %s must be free on "
-                           "that disk, and %s are free; free some space, or cancel jobs",
-                           dir, strerror(rc), gw_text_bytes(RESERVE_BYTES, wants),
-                           gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
+        return true;
+    }
+    gw_text_bytes_two(RESERVE_BYTES, (uint64_t)disk.f_bavail * disk.f_frsize, wants, has);
+    (void)gw_error_set(error, GW_EIO,
+                       "there is no disk space for another job in %s (%s): %s must be free on "
+                       "that disk, and %s are free; free some space, or cancel jobs",
+                       dir, strerror(rc), wants, has);
     return true;
 }

@@ -6,6 +6,7 @@
 
 #include "graph/base/dir.h"
 #include "graph/base/must.h"
+#include "graph/base/text.h"
 #include "graph/wire/enums.h"
 #include "worker/store/parts_hash.h"
 #include "worker/store/union.h"
@@ -38,6 +39,7 @@ struct gw_unpack {
 int gw_unpack_open(const char *path, uint64_t bytes, struct gw_unpack **unpack,
                    struct gw_error *error)
 {
+    char wants[GW_TEXT_BYTES_ROOM], has[GW_TEXT_BYTES_ROOM];
     struct statvfs disk;
     int rc = gw_dir_remove(path, error);
     if (rc == 0)
@@ -46,10 +48,10 @@ int gw_unpack_open(const char *path, uint64_t bytes, struct gw_unpack **unpack,
         return rc;
     if (statvfs(path, &disk) == 0 &&
         (uint64_t)disk.f_bavail * disk.f_frsize < bytes + SPARE_BYTES) {
+        gw_text_bytes_two(bytes + SPARE_BYTES, (uint64_t)disk.f_bavail * disk.f_frsize, wants, has);
         rc = gw_error_set(error, GW_ELIMIT,
-                          "%s: not enough disk space: %.1f MiB are needed, %.1f MiB are free", path,
-                          (double)bytes / (1 << 20),
-                          (double)disk.f_bavail * (double)disk.f_frsize / (1 << 20));
+                          "%s: not enough disk space: %s must be free, and %s are free", path,
+                          wants, has);
         (void)gw_dir_remove(path, NULL);
         return rc;
     }

@@ -1,6 +1,8 @@
 /* The checks of the disk, the memory and the clock. */
 #include "worker/net/parts/health_machine.h"
 
+#include "graph/base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +18,6 @@
 enum { PROBE_BYTES = 4096, STALLED_PERCENT = 50 };
 
 #define FREE_BYTES_MIN (UINT64_C(64) << 20)
-#define MIB (1024.0 * 1024)
 
 /* Writes a small file to the disk, and removes it. Returns false with errno if that fails. */
 static bool can_write(const char *folder)
@@ -53,14 +54,21 @@ void gw_health_disk(const char *folder, char why[static GW_ERROR_TEXT_MAX])
                        folder, strerror(errno));
         return;
     }
-    const uint64_t all = (uint64_t)disk.f_blocks * disk.f_frsize,
-                   free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-    const uint64_t least = all / 100 < FREE_BYTES_MIN ? all / 100 : FREE_BYTES_MIN;
+    gw_health_space(folder, (uint64_t)disk.f_blocks * disk.f_frsize,
+                    (uint64_t)disk.f_bavail * disk.f_frsize, why);
+}
+
+void gw_health_space(const char *folder, uint64_t all_bytes, uint64_t free_bytes,
+                     char why[static GW_ERROR_TEXT_MAX])
+{
+    const uint64_t least = all_bytes / 100 < FREE_BYTES_MIN ? all_bytes / 100 : FREE_BYTES_MIN;
+    char has[GW_TEXT_BYTES_ROOM], wants[GW_TEXT_BYTES_ROOM];
+    *why = '\0';
+    gw_text_bytes_two(free_bytes, least, has, wants);
     if (free_bytes < least)
         (void)snprintf(why, GW_ERROR_TEXT_MAX,
-                       "the disk of %.200s is full: %.1f MiB are free, and at least %.1f MiB must "
-                       "be",
-                       folder, (double)free_bytes / MIB, (double)least / MIB);
+                       "the disk of %.200s is full: %s are free, and at least %s must be", folder,
+                       has, wants);
 }
 
 /* Returns the number after a name in a text, or 0. */

@@ -9,6 +9,10 @@
  * less than 64 MiB, or 1% of its size, left. */
 void gw_health_disk(const char *folder, char why[static GW_ERROR_TEXT_MAX]);
 
+/* gw_health_space fails if a disk of these many bytes has less than that free. */
+void gw_health_space(const char *folder, uint64_t all_bytes, uint64_t free_bytes,
+                     char why[static GW_ERROR_TEXT_MAX]);
+
 /* gw_health_memory fails if the kernel itself holds more than half of the memory, which no end of a
  * task frees, or if for half of the last minute no process could go on because of memory. The texts
  * are those of /proc/meminfo and of /proc/pressure/memory ("": unknown). */

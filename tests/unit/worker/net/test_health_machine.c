@@ -4,9 +4,12 @@
 #include "worker/net/parts/health_script.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,6 +70,42 @@ static void disk_fails_if_a_file_cannot_be_written(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
+static void disk_fails_below_one_percent_or_64_mib(void **state)
+{
+    const uint64_t mib = 1 << 20;
+    char why[GW_ERROR_TEXT_MAX];
+    (void)state;
+    gw_health_space("/x", 1000 * mib, 10 * mib, why);
+    assert_says(why, "");
+    gw_health_space("/x", 1000 * mib, 10 * mib - 1, why);
+    assert_says(why,
+                "the disk of /x is full: 10485759 B are free, and at least 10485760 B must be");
+    gw_health_space("/x", 1000000 * mib, 64 * mib, why);
+    assert_says(why, "");
+    gw_health_space("/x", 1000000 * mib, 63 * mib, why);
+    assert_says(why, "63.0 MiB are free, and at least 64.0 MiB must be");
+}
+
+static void disk_without_free_space_fails(void **state)
+{
+    char why[GW_ERROR_TEXT_MAX];
+    (void)state;
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", folder, "tmpfs", 0, "size=1m") < 0)
+        skip();
+    char path[PATH_MAX], block[4096] = {0};
+    (void)snprintf(path, sizeof path, "%s/ballast", folder);
+    FILE *ballast = fopen(path, "we");
+    assert_non_null(ballast);
+    for (int i = 0; i < 254; i++) /* of 256 blocks */
+        assert_int_equal(fwrite(block, sizeof block, 1, ballast), 1);
+    assert_int_equal(fclose(ballast), 0);
+    gw_health_disk(folder, why);
+    assert_int_equal(umount(folder), 0);
+    assert_says(why, "are free, and at least 10.2 KiB must be");
+}
+
 static void program_that_others_can_change_is_refused(void **state)
 {
     char path[PATH_MAX];
@@ -113,6 +152,8 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(disk_fails_below_one_percent_or_64_mib),
+        cmocka_unit_test(disk_without_free_space_fails),
         cmocka_unit_test(memory_fails_if_the_kernel_holds_half_or_everybody_waits),
         cmocka_unit_test(clock_fails_if_it_is_too_far_from_the_schedulers),
         cmocka_unit_test(disk_fails_if_a_file_cannot_be_written),
