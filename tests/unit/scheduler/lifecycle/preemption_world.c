@@ -69,6 +69,13 @@ uint64_t run_saved(struct world *w, int worker, uint32_t ranks)
     return attempt;
 }
 
+void say_started(struct world *w, uint64_t attempt)
+{
+    uint32_t none = GW_RANK_NONE;
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_started, .started = {{&attempt, 1}, {&none, 1}}});
+}
+
 bool told(const struct world *w, int worker, uint32_t type)
 {
     return sent(w, WORKER + (uint64_t)worker, type, 0) != NULL;

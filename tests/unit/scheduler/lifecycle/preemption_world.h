@@ -24,6 +24,9 @@ void add_job(struct world *w, uint64_t peer, uint64_t number, struct gw_msg_spec
 void save(struct world *w, int worker, uint64_t attempt, int64_t step);
 uint64_t run_saved(struct world *w, int worker, uint32_t ranks);
 
+/* say_started: the attempt of a task has started at the first worker. */
+void say_started(struct world *w, uint64_t attempt);
+
 /* told: the worker was sent a message of this type in the last step. */
 bool told(const struct world *w, int worker, uint32_t type);
 void expect_control(struct world *w, int worker, uint64_t attempt, uint32_t command);

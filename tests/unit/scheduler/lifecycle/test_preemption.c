@@ -84,13 +84,6 @@ static void command_gets_its_grace_period(void **state)
     free_world(w);
 }
 
-static void say_started(struct world *w, uint64_t attempt)
-{
-    uint32_t none = GW_RANK_NONE;
-    say(w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_started, .started = {{&attempt, 1}, {&none, 1}}});
-}
-
 static void work_without_a_checkpoint_is_preempted_only_in_a_queue_with_requeue(void **state)
 {
     (void)state;
