@@ -593,7 +593,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
     case GW_EVENT_TICK:
         gw_sched_workers_on_tick(sched);
         gw_sync_on_tick(sched);
-        gw_sched_gangs_on_tick(sched);
+        gw_sched_hang_on_tick(sched);
         gw_sched_delays_on_tick(sched);
         gw_sched_quarantines_on_tick(sched);
         gw_sched_partings_on_tick(sched);

@@ -95,7 +95,7 @@ static void on_checkpointed(struct gw_sched *sched, const struct gw_worker *work
             worker);
     struct gw_gang_attempt *gang = gw_sched_gang_find(sched, message->attempt);
     make_copy(sched, gang);
-    gw_sched_gang_size_on_checkpoint(sched, gang);
+    gw_sched_gang_growth_on_checkpoint(sched, gang);
 }
 
 static void on_transferred(struct gw_sched *sched, struct gw_worker *worker,

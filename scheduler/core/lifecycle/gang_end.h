@@ -5,13 +5,6 @@
 
 #include "scheduler/core/model/state.h"
 
-/* A rank that ended well. */
-struct gw_rank_end {
-    uint64_t attempt;
-    uint32_t rank;
-    const struct gw_result *result;
-};
-
 /* gw_sched_gang_end_rank handles a rank that did not end well or whose worker is lost. */
 void gw_sched_gang_end_rank(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t rank,
                             const struct gw_end *end);

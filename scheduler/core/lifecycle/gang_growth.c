@@ -55,7 +55,7 @@ static bool ran_long(const struct gw_sched *sched, const struct gw_gang_attempt 
            GW_GROWS_AFTER_WAITS * spec->shape->full_size_timeout_ns;
 }
 
-void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_attempt *gang)
+void gw_sched_gang_growth_on_checkpoint(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     const struct gw_job *job = gang->job;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[gang->index]];

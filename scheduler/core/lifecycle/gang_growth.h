@@ -5,8 +5,8 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_gang_size_on_checkpoint is called when a gang has saved a checkpoint. It ends the gang
+/* gw_sched_gang_growth_on_checkpoint is called when a gang has saved a checkpoint. It ends the gang
  * if the gang could now start with more ranks. */
-void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_attempt *gang);
+void gw_sched_gang_growth_on_checkpoint(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 #endif

@@ -329,7 +329,7 @@ void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *t
         gang->index);
 }
 
-void gw_sched_gangs_on_tick(struct gw_sched *sched)
+void gw_sched_hang_on_tick(struct gw_sched *sched)
 {
     while (sched->preparing && sched->preparing->deadline_ns <= sched->now_ns) {
         struct gw_gang_attempt *gang = sched->preparing;

@@ -53,9 +53,9 @@ void gw_sched_hang_stacks(const struct gw_rank_state *ranks, uint32_t count, cha
  * because its ranks may wait for something outside of the gang. */
 void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *text);
 
-/* gw_sched_gangs_on_tick asks for the stacks of ranks that are not ready in time. It ends their
+/* gw_sched_hang_on_tick asks for the stacks of ranks that are not ready in time. It ends their
  * attempt if the answers are late as well. gw_sched_hang_end_late ends one such attempt. */
-void gw_sched_gangs_on_tick(struct gw_sched *sched);
+void gw_sched_hang_on_tick(struct gw_sched *sched);
 void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 #endif

@@ -36,6 +36,28 @@ int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
     return 0;
 }
 
+/* A rank has ended well. Ranks that the scheduler does not know are ignored. Returns GW_EPROTO if
+ * the scheduler has not told the gang of the rank to start. */
+static int finished_rank(struct gw_sched *sched, struct gw_worker *worker, uint64_t id,
+                         uint32_t rank, const struct gw_result *result)
+{
+    uint32_t slot = gw_sched_gang_slot(sched, worker, id, rank);
+    if (slot == GW_NO_INDEX) {
+        gw_sched_worker_report_on_stale(sched, worker, id, rank);
+        return 0;
+    }
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, id);
+    if (gang->state == GW_GANG_PREPARING)
+        return GW_EPROTO;
+    gw_sched_attempt_end(sched, slot, true, 0, 0);
+    gw_sched_gang_rank_finish(gang, rank, result);
+    if (gang->live > 0)
+        gw_sched_hang_on_finished(sched, gang);
+    else if (gang->state != GW_GANG_RECOVERING)
+        gw_sched_gang_end_over(sched, gang);
+    return 0;
+}
+
 static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64_t id,
                         uint32_t rank, const struct gw_result *result, uint64_t run_ns)
 {
@@ -45,8 +67,7 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
         return 0;
     if (slot == GW_NO_INDEX) {
         gw_sched_late_claim_ended(sched, worker, id, rank);
-        return gw_sched_gang_on_finished(
-            sched, worker, &(struct gw_rank_end){.attempt = id, .rank = rank, .result = result});
+        return finished_rank(sched, worker, id, rank, result);
     }
     struct gw_job *job = sched->attempts.items[slot].job;
     uint32_t row = sched->attempts.items[slot].index;
@@ -162,7 +183,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         slot = gw_sched_gang_slot(sched, worker, ended->attempt, ended->rank);
     if (slot == GW_NO_INDEX) {
         gw_sched_late_claim_ended(sched, worker, ended->attempt, ended->rank);
-        gw_sched_worker_on_stale(sched, worker, ended->attempt, ended->rank);
+        gw_sched_worker_report_on_stale(sched, worker, ended->attempt, ended->rank);
         return 0;
     }
     struct gw_end end = {
@@ -218,27 +239,6 @@ int gw_sched_on_failures(struct gw_sched *sched, struct gw_worker *worker,
 
 /* -- Gangs, and workers that become ready -------------------------------------------------- */
 
-int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
-                              const struct gw_rank_end *end)
-{
-    uint32_t slot = gw_sched_gang_slot(sched, worker, end->attempt, end->rank);
-    if (slot == GW_NO_INDEX) {
-        gw_sched_worker_on_stale(sched, worker, end->attempt, end->rank);
-        return 0;
-    }
-    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, end->attempt);
-    /* A rank cannot finish before the scheduler has told its gang to start. */
-    if (gang->state == GW_GANG_PREPARING)
-        return GW_EPROTO;
-    gw_sched_attempt_end(sched, slot, true, 0, 0);
-    gw_sched_gang_rank_finish(gang, end->rank, end->result);
-    if (gang->live > 0)
-        gw_sched_hang_on_finished(sched, gang);
-    else if (gang->state != GW_GANG_RECOVERING)
-        gw_sched_gang_end_over(sched, gang);
-    return 0;
-}
-
 void gw_sched_worker_report_gathered(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     gw_sched_gang_move(sched, gang, GW_GANG_RUNNING);
@@ -256,8 +256,8 @@ void gw_sched_worker_report_ready(struct gw_sched *sched, struct gw_worker *work
     gw_sched_log_joined(sched, worker);
 }
 
-void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, uint64_t attempt,
-                              uint32_t rank)
+void gw_sched_worker_report_on_stale(struct gw_sched *sched, struct gw_worker *worker,
+                                     uint64_t attempt, uint32_t rank)
 {
     if (worker->state != GW_WORKER_REJOINING)
         return;

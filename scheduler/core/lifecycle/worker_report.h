@@ -27,20 +27,15 @@ void gw_sched_worker_report_finish(struct gw_sched *sched, struct gw_worker *wor
  * and decides what follows for the task. */
 void gw_sched_worker_report_ended(struct gw_sched *sched, uint32_t slot, const struct gw_end *end);
 
-/* gw_sched_gang_on_finished handles a rank that ended well. Unknown ranks are ignored. It returns
- * GW_EPROTO if the gang has not started. */
-int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
-                              const struct gw_rank_end *end);
-
 /* gw_sched_worker_report_gathered is called for a gang that ran before the scheduler restarted,
  * when all of its ranks have been reported again. The gang then continues, or ends if no rank is
  * left. The attempt may be freed. */
 void gw_sched_worker_report_gathered(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
-/* gw_sched_worker_on_stale handles the end of an attempt that the scheduler does not know, for
- * example one that the worker ran before it registered. */
-void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, uint64_t attempt,
-                              uint32_t rank);
+/* gw_sched_worker_report_on_stale handles the end of an attempt that the scheduler does not know,
+ * for example one that the worker ran before it registered. */
+void gw_sched_worker_report_on_stale(struct gw_sched *sched, struct gw_worker *worker,
+                                     uint64_t attempt, uint32_t rank);
 
 /* gw_sched_worker_report_ready makes a registered worker ready for tasks, unless attempts of its
  * earlier connection still run there or the scheduler still waits for information about it. */

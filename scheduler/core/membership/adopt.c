@@ -270,7 +270,7 @@ static void refuse(struct gw_sched *sched, struct gw_worker *worker,
     else if (!late->value)
         gw_sched_outbox_release(sched, worker, &(struct gw_release_row){late->job, late->index, 0});
     if (late->finished)
-        gw_sched_worker_on_stale(sched, worker, late->attempt, late->rank);
+        gw_sched_worker_report_on_stale(sched, worker, late->attempt, late->rank);
 }
 
 /* Decides about the claim at index `at` of a worker. Returns false if the claim must be kept. */
