@@ -133,12 +133,13 @@ static bool killed_from_outside(const struct gw_spec *spec, const struct gw_end 
            (end->signal == KILL_SIGNAL || end->signal == TERM_SIGNAL);
 }
 
-/* Delay before such a task runs again that was killed for the second time. */
+/* The delay after the second kill from outside, and the longest delay. */
 #define KILLED_BACKOFF_NS GW_NS_PER_S
 #define KILLED_BACKOFF_NS_MAX (60 * GW_NS_PER_S)
 
-/* Returns the delay before such a task runs again, because the kernel may kill it each time that it
- * starts. The delay doubles with each further kill or lost worker, up to the maximum. */
+/* Returns the delay before a task that was killed from outside runs again: the kernel may kill the
+ * task each time that it starts. The delay doubles with each further kill or lost worker, up to the
+ * maximum. */
 static uint64_t killed_delay_ns(const struct gw_charges *charges)
 {
     uint64_t delay_ns = charges->losses > 1 ? KILLED_BACKOFF_NS : 0;

@@ -31,7 +31,7 @@
 
 #include <string.h>
 
-/* Most clusters have no policy, and a task is placed in some instructions. */
+/* Inline, because most clusters have no policy, and the placement of a task must stay cheap. */
 static inline void review_policy(struct gw_sched *sched)
 {
     if (sched->accounts)

@@ -117,8 +117,8 @@ static bool review_quotas(struct gw_sched *sched)
     return changed;
 }
 
-/* If the use of resources has changed, the users who got them must not come first again: otherwise
- * one user would get all room that becomes free at the same time. */
+/* Returns true if the users must be ranked again. A user who has just got resources must not stay
+ * the first: otherwise one user would get all room that becomes free at the same time. */
 static bool is_outdated(const struct gw_sched *sched)
 {
     const struct gw_accounts *accounts = sched->accounts;
