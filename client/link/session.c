@@ -205,11 +205,20 @@ out:
 /* -- Asking --------------------------------------------------------------------------------------
  */
 
+int gw_session_need(struct gw_client *client, struct gw_error *error)
+{
+    if (client->inlined)
+        return gw_error_set(error, GW_ENOTSUP,
+                            "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
+                            "unset GANGWAY_INLINE");
+    return gw_session_start(client, 0, error);
+}
+
 /* Starts the session if necessary, and sends one request. */
 static int ask(struct gw_rpc *call, struct gw_client *client, struct gw_message *message,
                uint64_t timeout_ns, struct gw_error *error)
 {
-    int rc = gw_session_start(client, 0, error);
+    int rc = gw_session_need(client, error);
     return rc < 0 ? rc : gw_rpc_exchange(call, client, message, timeout_ns, error);
 }
 
@@ -218,10 +227,6 @@ int gw_session_ask(struct gw_client *client, struct gw_rpc *call, struct gw_mess
 {
     gw_rpc_open(call, client);
     *request = call->request;
-    if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP,
-                            "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
-                            "unset GANGWAY_INLINE");
     int rc = ask(call, client, message, timeout_ns, error);
     /* A query changes nothing, so it can be sent again after a reconnect. */
     while (rc == GW_ECLOSED && message->type == GW_MESSAGE_query && client->home &&

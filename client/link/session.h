@@ -19,6 +19,10 @@ struct gw_message gw_session_program(const struct gw_program *program);
  * cluster. A private cluster has at least `slots` slots afterwards. It blocks for at most 10 s. */
 int gw_session_start(struct gw_client *client, uint32_t slots, struct gw_error *error);
 
+/* gw_session_need starts the session for a call that needs a cluster. GW_ENOTSUP: with
+ * GANGWAY_INLINE=1 there is none. */
+int gw_session_need(struct gw_client *client, struct gw_error *error);
+
 /* gw_session_ship makes sure that the cluster has this program: it hashes the program and sends it
  * once. */
 int gw_session_ship(struct gw_client *client, struct gw_error *error);

@@ -10,11 +10,7 @@ static int look_up(struct gw_client *client, const struct gw_msg_lookup *lookup,
                    struct gw_future **future, struct gw_error *error)
 {
     struct gw_message message = {.type = GW_MESSAGE_lookup, .lookup = *lookup};
-    if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP,
-                            "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
-                            "unset GANGWAY_INLINE");
-    int rc = gw_session_start(client, 0, error);
+    int rc = gw_session_need(client, error);
     if (rc < 0)
         return rc;
     struct gw_rpc call;

@@ -49,13 +49,9 @@ static int ask(struct gw_client *client, const struct request *request, struct g
                struct gw_error *error)
 {
     struct gw_buffer value = {0};
-    if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP,
-                            "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
-                            "unset GANGWAY_INLINE");
     if (!request->name)
         return gw_error_set(error, GW_EINVAL, "a name is missing");
-    int rc = gw_session_start(client, 0, error);
+    int rc = gw_session_need(client, error);
     if (rc == 0)
         rc = encode(request, &value, error);
     if (rc < 0) {

@@ -120,11 +120,7 @@ static int ask(struct gw_tunnel *tunnel, struct gw_message *message, struct gw_e
 {
     struct gw_client *client = tunnel->client;
     struct gw_rpc *call = &tunnel->call;
-    if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP,
-                            "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
-                            "unset GANGWAY_INLINE");
-    int rc = gw_session_start(client, 0, error);
+    int rc = gw_session_need(client, error);
     if (rc < 0)
         return rc;
     gw_rpc_open(call, client);

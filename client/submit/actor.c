@@ -210,11 +210,7 @@ int gw_actor_find(struct gw_client *client, const char *name, uint64_t job, stru
     if ((name && !*name) || (!name && !job))
         return gw_error_set(error, GW_EINVAL,
                             "it is not said which actor: give its name or its job");
-    if (client->inlined)
-        return gw_error_set(error, GW_ENOTSUP,
-                            "this call needs a cluster, and with GANGWAY_INLINE=1 there is none: "
-                            "unset GANGWAY_INLINE");
-    int rc = gw_session_start(client, 0, error);
+    int rc = gw_session_need(client, error);
     if (rc == 0)
         rc = gw_session_ship(
             client,
