@@ -206,7 +206,7 @@ void gw_comm_dealloc(struct gw_comm *comm, void *memory)
         comm->backend->dealloc(comm, memory);
 }
 
-int gw_comm_split(struct gw_comm *comm, const struct gw_comm_split *split, struct gw_comm **child,
+int gw_comm_split(struct gw_comm *comm, const struct gw_comm_part *split, struct gw_comm **child,
                   struct gw_error *error)
 {
     int rc = refuse_in_group(comm, GW_COMM_SPLIT, error);

@@ -55,7 +55,7 @@ struct gw_comm_backend {
     void (*dealloc)(struct gw_comm *comm, void *memory);
     void (*abort)(struct gw_comm *comm, int cause, int rank); /* called from any thread */
     void (*close)(struct gw_comm *comm);
-    int (*split)(struct gw_comm *comm, const struct gw_comm_split *split, struct gw_comm **child,
+    int (*split)(struct gw_comm *comm, const struct gw_comm_part *split, struct gw_comm **child,
                  struct gw_error *error);
 
     /* Implements gw_comm_multiply. */

@@ -324,7 +324,7 @@ static void nccl_close(struct gw_comm *comm)
     gw_comm_close(host);
 }
 
-static int nccl_split(struct gw_comm *comm, const struct gw_comm_split *split,
+static int nccl_split(struct gw_comm *comm, const struct gw_comm_part *split,
                       struct gw_comm **child, struct gw_error *error);
 
 /* Control communicators need no device. */
@@ -468,7 +468,7 @@ int gw_nccl_comm_open(const struct gw_comm_nccl_options *options, struct gw_comm
 
 /* Splits the NCCL communicator. NCCL requires all ranks of the parent, also ranks that join no
  * part. */
-static int part_join(struct gw_nccl *self, const struct gw_comm_split *split, struct gw_nccl *part,
+static int part_join(struct gw_nccl *self, const struct gw_comm_part *split, struct gw_nccl *part,
                      struct gw_error *error)
 {
     ncclComm_t nccl = NULL;
@@ -492,7 +492,7 @@ static int part_join(struct gw_nccl *self, const struct gw_comm_split *split, st
     return rc < 0 || !part ? rc : gw_nccl_watch_add(part, error);
 }
 
-static int nccl_split(struct gw_comm *comm, const struct gw_comm_split *split,
+static int nccl_split(struct gw_comm *comm, const struct gw_comm_part *split,
                       struct gw_comm **child, struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm, *part = NULL;

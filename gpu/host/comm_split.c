@@ -257,7 +257,7 @@ static int children_open(struct part *part, struct gw_comm **children)
     return rc;
 }
 
-static int part_run(struct part *part, const struct gw_comm_split *split, struct gw_comm **children)
+static int part_run(struct part *part, const struct gw_comm_part *split, struct gw_comm **children)
 {
     const struct gw_comm_split_site *site = part->site;
     part->wishes[site->comm->rank] = (struct wish){split->colour, split->key};
@@ -281,8 +281,7 @@ static void children_close(struct gw_comm **children, int each)
 }
 
 /* children[each] receives the communicators of this rank, or NULL if it is in no part. */
-static int split_run(struct part *part, const struct gw_comm_split *split,
-                     struct gw_comm **children)
+static int split_run(struct part *part, const struct gw_comm_part *split, struct gw_comm **children)
 {
     const struct gw_comm_split_site *site = part->site;
     const size_t size = (size_t)site->comm->size;
@@ -317,7 +316,7 @@ static int split_run(struct part *part, const struct gw_comm_split *split,
     return rc;
 }
 
-int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_comm_split *split,
+int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_comm_part *split,
                        struct gw_comm **child, struct gw_error *error)
 {
     struct part part = {.site = site, .each = 1, .error = error};
@@ -332,5 +331,5 @@ int gw_comm_split_multiply(const struct gw_comm_split_site *site, int each,
                            struct gw_comm **children, struct gw_error *error)
 {
     struct part part = {.site = site, .each = each, .error = error};
-    return split_run(&part, &(const struct gw_comm_split){.colour = 0}, children);
+    return split_run(&part, &(const struct gw_comm_part){.colour = 0}, children);
 }

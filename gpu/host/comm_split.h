@@ -22,7 +22,7 @@ struct gw_comm_split_site {
 };
 
 /* gw_comm_split_host implements gw_comm_split for the communicator that `site` describes. */
-int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_comm_split *split,
+int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_comm_part *split,
                        struct gw_comm **child, struct gw_error *error);
 
 /* gw_comm_split_multiply implements gw_comm_multiply. */

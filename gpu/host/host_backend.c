@@ -400,7 +400,7 @@ static struct gw_comm_split_site host_site(struct gw_comm *comm)
                                        .open_host = gw_comm_open_host};
 }
 
-static int host_split(struct gw_comm *comm, const struct gw_comm_split *split,
+static int host_split(struct gw_comm *comm, const struct gw_comm_part *split,
                       struct gw_comm **child, struct gw_error *error)
 {
     const struct gw_comm_split_site site = host_site(comm);

@@ -548,7 +548,7 @@ static struct gw_comm_split_site ring_site(struct gw_comm *comm)
     };
 }
 
-static int ring_split(struct gw_comm *comm, const struct gw_comm_split *split,
+static int ring_split(struct gw_comm *comm, const struct gw_comm_part *split,
                       struct gw_comm **child, struct gw_error *error)
 {
     const struct gw_comm_split_site site = ring_site(comm);

@@ -212,7 +212,7 @@ static int ddp_prepare(struct gw_ddp *ddp, const struct gw_ddp_options *options,
  * without. */
 static void thread_start(struct gw_ddp *ddp, const struct gw_ddp_options *options)
 {
-    const struct gw_comm_split all = {.key = gw_comm_rank(ddp->comm)};
+    const struct gw_comm_part all = {.key = gw_comm_rank(ddp->comm)};
     struct gw_comm *reducer;
     if (options->stream || options->no_overlap || !ddp->comm->backend->overlaps ||
         gw_comm_split(ddp->comm, &all, &reducer, NULL) < 0)

@@ -103,7 +103,7 @@ static int rank_is_killed(struct world_rank *self)
     struct gw_comm *part = NULL;
     struct gw_error error;
     void *stream, *other;
-    const struct gw_comm_split split = {.colour = 1};
+    const struct gw_comm_part split = {.colour = 1};
     if (shared->has_part)
         RANK_CHECK_RC(gw_comm_split(self->comm, &split, &part, &error), 0);
     RANK_CHECK(reduce_together(self, &stream) == 0);

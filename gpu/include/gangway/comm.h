@@ -69,7 +69,7 @@ enum gw_reduce {
 };
 
 /* The arguments of one operation. The comment at each function says which fields the function
- * reads. This struct and gw_comm_split have no struct_size: they never get another field. */
+ * reads. This struct and gw_comm_part have no struct_size: they never get another field. */
 struct gw_comm_args {
     const void *send;
     void *recv;
@@ -83,7 +83,7 @@ struct gw_comm_args {
 };
 
 /* The choice of one rank in gw_comm_split: the part of the communicator that this rank joins. */
-struct gw_comm_split {
+struct gw_comm_part {
     int colour; /* ranks of the same colour form one part; negative: this rank joins no part */
     int key;    /* ranks of a part are numbered by key; equal keys keep the order of the parent */
 };
@@ -179,7 +179,7 @@ GW_API int gw_comm_group_end(struct gw_comm *comm, struct gw_error *error);
  * parent as it is. Errors: GW_ENOTSUP (across hosts: the keys mix ranks of several hosts in one
  * part), GW_ENOMEM, GW_EIO (the system does not allow a process to open the descriptors of another
  * process of the same user). */
-GW_API int gw_comm_split(struct gw_comm *comm, const struct gw_comm_split *split,
+GW_API int gw_comm_split(struct gw_comm *comm, const struct gw_comm_part *part,
                          struct gw_comm **child, struct gw_error *error);
 
 /* gw_comm_stream returns the communicator's own stream, borrowed until gw_comm_close. Operations on

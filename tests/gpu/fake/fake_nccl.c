@@ -41,7 +41,7 @@ struct ncclComm {
     bool blocks;            /* its calls return when they are done */
     pthread_t splitter;     /* while `splits` is not 0 */
     _Atomic int splits;     /* 1: works; 2: is done */
-    struct gw_comm_split split;
+    struct gw_comm_part split;
     struct ncclComm *part;
     ncclComm_t *part_at; /* where the caller wants it, once it is there */
     int in_flight;       /* launches that are not done */
@@ -326,7 +326,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t *par
         return rc;
     fake_nccl_must(!comm->blocks && config->blocking == 0, "nobody needs splits that block");
     split_join(comm);
-    comm->split = (struct gw_comm_split){.colour = colour, .key = key};
+    comm->split = (struct gw_comm_part){.colour = colour, .key = key};
     comm->part = colour == NCCL_SPLIT_NOCOLOR ? NULL : comm_new();
     comm->part_at = part;
     *part = NULL;

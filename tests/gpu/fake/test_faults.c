@@ -135,7 +135,7 @@ static void stuck_streams_end_at_their_deadline_although_no_operation_waits(void
     struct gw_comm *comm, *part;
     struct gw_error error;
     void *memory[2], *stream[2];
-    const struct gw_comm_split split = {.colour = 1};
+    const struct gw_comm_part split = {.colour = 1};
     set_fault(NULL);
     assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
     assert_int_equal(gw_comm_split(comm, &split, &part, &error), 0);
@@ -345,7 +345,7 @@ static void hanging_split_times_out(void **state)
     set_fault("split-hangs");
     assert_int_equal(join_alone(MINUTE_NS, &comm, &error), 0);
     gw_comm_set_timeout(comm, 50000000);
-    const struct gw_comm_split split = {.colour = 1};
+    const struct gw_comm_part split = {.colour = 1};
     assert_int_equal(gw_comm_split(comm, &split, &part, &error), GW_ETIMEDOUT);
     assert_non_null(strstr(error.text, "split: rank 0: not done after 50ms"));
     assert_int_equal(gw_comm_barrier(comm, &error), GW_ETIMEDOUT);

@@ -61,7 +61,7 @@ static int call(struct gw_comm *comm, enum operation operation, float *data, str
     const bool missing = gw_comm_rank(comm) == MISSING;
     struct gw_comm_args args = {
         .send = data, .recv = data + RANKS * COUNT, .count = COUNT, .dtype = GW_DTYPE_F32};
-    const struct gw_comm_split split = {.colour = 0};
+    const struct gw_comm_part split = {.colour = 0};
     struct gw_comm *child;
     void *memory;
     switch (operation) {

@@ -56,7 +56,7 @@ static int rank_halves(struct world_rank *self)
     struct gw_error error;
     const int even = (self->ranks + 1) / 2, odd = self->ranks / 2;
     const int count = self->rank % 2 ? odd : even;
-    const struct gw_comm_split split = {.colour = self->rank % 2, .key = -self->rank};
+    const struct gw_comm_part split = {.colour = self->rank % 2, .key = -self->rank};
     RANK_CHECK_RC(gw_comm_split(self->comm, &split, &half, &error), 0);
     RANK_CHECK(gw_comm_size(half) == count);
     RANK_CHECK(gw_comm_rank(half) == count - 1 - self->rank / 2);
@@ -89,19 +89,19 @@ static int rank_nested(struct world_rank *self)
     struct gw_comm *part, *inner = NULL;
     struct gw_error error;
     const bool out = self->rank == 0;
-    const struct gw_comm_split split = {.colour = out ? -1 : 7};
+    const struct gw_comm_part split = {.colour = out ? -1 : 7};
     RANK_CHECK_RC(gw_comm_split(self->comm, &split, &part, &error), 0);
     RANK_CHECK(out == !part);
     if (!out) {
         RANK_CHECK_RC(
-            gw_comm_split(part, &(const struct gw_comm_split){.colour = 1}, &inner, &error), 0);
+            gw_comm_split(part, &(const struct gw_comm_part){.colour = 1}, &inner, &error), 0);
         gw_comm_close(part);
         RANK_CHECK(sum(inner, 1, &error) == self->ranks - 1);
     }
     gw_comm_close(inner);
     /* Keys that alternate between hosts are impossible in a ring: all ranks get an error, and
      * nothing breaks. */
-    const struct gw_comm_split mixed = {.key = self->rank % 2};
+    const struct gw_comm_part mixed = {.key = self->rank % 2};
     int rc = gw_comm_split(self->comm, &mixed, &part, &error);
     if (hooks->has_hosts && self->ranks == 5) {
         RANK_CHECK_RC(rc, GW_ENOTSUP);
@@ -129,7 +129,7 @@ static int rank_orphan(struct world_rank *self)
 {
     struct gw_comm *part;
     struct gw_error error;
-    const struct gw_comm_split split = {.colour = 0};
+    const struct gw_comm_part split = {.colour = 0};
     RANK_CHECK_RC(gw_comm_split(self->comm, &split, &part, &error), 0);
     world_tell(self);
     if (self->rank == 2)
@@ -156,7 +156,7 @@ static int rank_broken_part(struct world_rank *self)
 {
     struct gw_comm *part;
     struct gw_error error;
-    const struct gw_comm_split split = {.colour = 0};
+    const struct gw_comm_part split = {.colour = 0};
     RANK_CHECK_RC(gw_comm_split(self->comm, &split, &part, &error), 0);
     if (self->rank == 0)
         gw_comm_abort(part, GW_ECANCELLED, 0);
@@ -342,7 +342,7 @@ static int rank_refused(struct world_rank *self)
     RANK_CHECK_RC(gw_comm_wait(self->comm, NULL, &error), GW_EINVAL);
     RANK_CHECK_RC(gw_comm_alloc(self->comm, 1, &memory, &error), GW_EINVAL);
     RANK_CHECK_RC(
-        gw_comm_split(self->comm, &(const struct gw_comm_split){.colour = 0}, &part, &error),
+        gw_comm_split(self->comm, &(const struct gw_comm_part){.colour = 0}, &part, &error),
         GW_EINVAL);
     RANK_CHECK_RC(gw_comm_all_reduce(self->comm, &none, &error), GW_EINVAL);
     RANK_CHECK_RC(

@@ -53,7 +53,7 @@ static int reduce(struct gw_task *task)
         return rc < 0 ? rc : gw_task_return(task, gw_str(gw_comm_backend(comm)));
     if (!interface || gw_comm_nccl(comm, &handle, gw_task_error(task)) < 0)
         return gw_task_fail(task, GW_ECORRUPT, "interface %s", interface ? interface : "none");
-    const struct gw_comm_split split = {.colour = rank % 2};
+    const struct gw_comm_part split = {.colour = rank % 2};
     rc = gw_comm_split(comm, &split, &pair, gw_task_error(task));
     if (rc == 0)
         rc = sum(task, pair, ranks_added(task, (uint32_t)rank % 2, 2));
