@@ -36,7 +36,7 @@ class Drain(e2e.Case):
         first = self.gangway("submit", "-d", "--", "sh", "-c", f"cat {held}").stdout.strip()
         self.wait_said("running", "jobs")
         said = self.gangway("worker", "drain", "worker-1", "--reason", "new kernel").stderr
-        self.assertIn("worker worker-1: drained", said)
+        self.assertIn("worker worker-1: takes no new work", said)
         self.assertEqual(self.states(), {"worker-1": "draining"})
         second = self.gangway("submit", "-d", "--", "true").stdout.strip()
         with open(held, "w", encoding="utf-8"):

@@ -105,7 +105,9 @@ static int drain_worker(struct gw_client *client, const char *name, void *arg,
         drain->deadline_ns < GW_UNITS_NONE ? drain->deadline_ns : UINT64_MAX;
     int rc = gw_worker_drain(client, name, drain->reason, deadline_ns, error);
     if (rc == 0)
-        fprintf(stderr, "worker %s: drained; `gangway worker undrain %s` allows work on it again\n",
+        fprintf(stderr,
+                "worker %s: takes no new work, and is drained when its tasks have ended; `gangway "
+                "worker undrain %s` allows work on it again\n",
                 name, name);
     return rc;
 }
