@@ -60,22 +60,35 @@ static double seconds_of(uint64_t ns)
     return (double)ns / (double)GW_NS_PER_S;
 }
 
-double gw_account_usage(const struct gw_sched *sched, const struct gw_payer *payer)
+static double usage_at(const struct gw_accounts *accounts, const struct gw_payer *payer,
+                       uint64_t now_ns)
 {
-    const struct gw_accounts *accounts = sched->accounts;
-    const double seconds = seconds_of(sched->now_ns - payer->at_ns);
+    const double seconds = seconds_of(now_ns - payer->at_ns);
     return halved(accounts, payer->usage, seconds) + usage_after(accounts, payer->rate, seconds);
 }
 
-double gw_account_expected(const struct gw_sched *sched, const struct gw_payer *payer)
+double gw_account_usage(const struct gw_sched *sched, const struct gw_payer *payer)
 {
-    return gw_account_usage(sched, payer) + payer->rate * sched->accounts->halves_s * HORIZON;
+    return usage_at(sched->accounts, payer, sched->now_ns);
+}
+
+double gw_account_expected(const struct gw_accounts *accounts, const struct gw_payer *payer,
+                           uint64_t now_ns)
+{
+    return usage_at(accounts, payer, now_ns) + payer->rate * accounts->halves_s * HORIZON;
+}
+
+void gw_account_add_rate(const struct gw_accounts *accounts, struct gw_payer *payer,
+                         uint64_t now_ns, double rate)
+{
+    payer->usage = usage_at(accounts, payer, now_ns);
+    payer->at_ns = now_ns;
+    payer->rate += rate;
 }
 
 static void bring_forward(const struct gw_sched *sched, struct gw_payer *payer)
 {
-    payer->usage = gw_account_usage(sched, payer);
-    payer->at_ns = sched->now_ns;
+    gw_account_add_rate(sched->accounts, payer, sched->now_ns, 0);
 }
 
 /* -- Look-ups --------------------------------------------------------------------------------- */
@@ -242,6 +255,7 @@ static struct gw_payer *payer_for(struct gw_sched *sched, struct gw_account *acc
     struct gw_payer *payer = gw_arena_alloc(&accounts->arena, sizeof *payer);
     GW_MUST_PTR(payer);
     payer->account = account;
+    payer->number = (uint32_t)accounts->payers.count;
     payer->user = gw_arena_strdup(&accounts->arena, user);
     GW_MUST_PTR(payer->user);
     load(sched, payer);
@@ -357,12 +371,22 @@ uint64_t gw_account_gpu_thousandths(const struct gw_attempt *attempt)
     return attempt->gpu_fraction ? attempt->gpu_fraction : (uint64_t)attempt->gpus * 1000;
 }
 
+double gw_account_weight_of(const struct gw_accounts *accounts, const struct gw_account_use *use,
+                            uint64_t memory_bytes)
+{
+    return accounts->gpu_weight * (double)use->gpu_thousandths / 1000 +
+           accounts->slot_weight * (double)use->slots +
+           accounts->memory_gib_weight * (double)(memory_bytes >> 20) / MIB_PER_GIB;
+}
+
 double gw_account_weight(const struct gw_accounts *accounts, const struct gw_attempt *attempt)
 {
     const struct gw_resource_class *shape = attempt->lane->shape;
-    return accounts->gpu_weight * (double)gw_account_gpu_thousandths(attempt) / 1000 +
-           accounts->slot_weight * shape->slots +
-           accounts->memory_gib_weight * (double)(shape->memory_bytes >> 20) / MIB_PER_GIB;
+    return gw_account_weight_of(
+        accounts,
+        &(struct gw_account_use){.slots = shape->slots,
+                                 .gpu_thousandths = gw_account_gpu_thousandths(attempt)},
+        shape->memory_bytes);
 }
 
 static void hold(const struct gw_attempt *attempt, struct gw_account_holder *holder)

@@ -78,6 +78,7 @@ struct gw_payer {
     uint64_t at_ns;
     uint64_t durable_wall_ns; /* up to this time, the loaded usage contains all use; 0: none */
     uint32_t rank;            /* smaller ranks come first; equal ones are tied */
+    uint32_t number;          /* index into the list of all payers */
 };
 
 /* A queue (partition) of the policy. */
@@ -161,10 +162,16 @@ void gw_account_begin(struct gw_sched *sched);
 /* gw_account_usage returns the usage of a payer at this time, in weighted seconds. */
 double gw_account_usage(const struct gw_sched *sched, const struct gw_payer *payer);
 
-/* gw_account_expected returns the usage of a payer plus what the running attempts will add in a
- * seventh of a half-life. By usage alone, a user who comes first would get all room until the usage
- * has grown, and with long attempts much more than the share. */
-double gw_account_expected(const struct gw_sched *sched, const struct gw_payer *payer);
+/* gw_account_expected returns the usage of a payer at a time plus what the running attempts will
+ * add in a seventh of a half-life. By usage alone, a user who comes first would get all room until
+ * the usage has grown, and with long attempts much more than the share. */
+double gw_account_expected(const struct gw_accounts *accounts, const struct gw_payer *payer,
+                           uint64_t now_ns);
+
+/* gw_account_add_rate brings the usage of a payer, or of a copy, forward to a time, and adds to the
+ * growth in each second. */
+void gw_account_add_rate(const struct gw_accounts *accounts, struct gw_payer *payer,
+                         uint64_t now_ns, double rate);
 
 /* gw_account_limited returns true if the tasks of a job must not queue at workers. */
 bool gw_account_limited(const struct gw_job *job);
@@ -199,9 +206,12 @@ enum gw_quota gw_account_quota_without(const struct gw_queue *queue, struct gw_a
 bool gw_account_quota_borrows(const struct gw_account_part *part, const struct gw_job *other,
                               struct gw_account_parts ended);
 
-/* gw_account_weight returns what a second of an attempt costs. gw_account_gpu_thousandths returns
- * the thousandths of GPUs that an attempt has. */
+/* gw_account_weight returns what a second of an attempt costs, gw_account_weight_of what a second
+ * of these resources costs. gw_account_gpu_thousandths returns the thousandths of GPUs that an
+ * attempt has. */
 double gw_account_weight(const struct gw_accounts *accounts, const struct gw_attempt *attempt);
+double gw_account_weight_of(const struct gw_accounts *accounts, const struct gw_account_use *use,
+                            uint64_t memory_bytes);
 uint64_t gw_account_gpu_thousandths(const struct gw_attempt *attempt);
 
 /* gw_account_rank, gw_account_ranked and gw_account_quotas_reviewed record the result of a new

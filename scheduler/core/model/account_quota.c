@@ -3,6 +3,7 @@
 
 static void use_less(struct gw_account_use *use, const struct gw_account_use *by)
 {
+    use->running_jobs -= by->running_jobs;
     use->slots -= by->slots;
     use->gpu_thousandths -= by->gpu_thousandths;
 }

@@ -95,6 +95,17 @@ uint32_t gw_bits_first(const struct gw_bits *bits)
     return i;
 }
 
+uint32_t gw_bits_below(const struct gw_bits *bits, uint32_t i)
+{
+    uint32_t below = 0;
+    i = i < bits->capacity ? i : bits->capacity;
+    for (uint32_t word = 0; word < i / 64; word++)
+        below += (uint32_t)__builtin_popcountll(bits->level[0][word]);
+    if (i % 64)
+        below += (uint32_t)__builtin_popcountll(bits->level[0][i / 64] << (64 - i % 64));
+    return below;
+}
+
 static uint64_t above(uint64_t word, uint32_t i)
 {
     return word & ~UINT64_C(1) << (i % 64);

@@ -34,6 +34,9 @@ bool gw_bits_test(const struct gw_bits *bits, uint32_t i);
 /* gw_bits_first returns the smallest member. The set must not be empty. */
 uint32_t gw_bits_first(const struct gw_bits *bits);
 
+/* gw_bits_below returns the number of members below i. */
+uint32_t gw_bits_below(const struct gw_bits *bits, uint32_t i);
+
 /* gw_bits_near returns the next member after i if it is close, else i. The result is only a hint.
  */
 uint32_t gw_bits_near(const struct gw_bits *bits, uint32_t i);

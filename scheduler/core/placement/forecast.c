@@ -14,16 +14,6 @@ enum { GPUS_MAX = 256 };
 /* A time that is later than every guess: the end of an attempt is not known. */
 #define NOBODY_KNOWS_NS (UINT64_C(1) << 62)
 
-/* What one long attempt, or all short attempts of a queue together, will free. */
-struct release {
-    uint64_t at_ns;
-    uint32_t attempt; /* slot of the attempt in the table */
-    uint32_t debits, slots;
-    uint64_t memory_bytes;
-    const struct gw_worker_queue *lane;
-    bool known;
-};
-
 /* The free room of a worker at one moment. */
 struct room {
     const struct gw_sched *sched;
@@ -31,7 +21,7 @@ struct room {
     const struct gw_resource_class *shape;
     int64_t slots, memory_bytes;
     uint32_t gpus[GPUS_MAX]; /* free thousandths of each GPU */
-    GW_ARRAY(struct release) releases;
+    struct gw_releases releases;
     size_t given;         /* number of releases already added */
     uint32_t held;        /* the set of held reservations whose room counts as taken */
     uint32_t gpus_held;   /* whole GPUs that these need */
@@ -40,8 +30,28 @@ struct room {
 
 /* -- What will be freed -------------------------------------------------------------------- */
 
-static void see_end(const struct gw_sched *sched, const struct gw_attempt *attempt,
-                    struct release *release)
+static uint64_t rest_of(uint64_t whole_ns, uint64_t ran_ns)
+{
+    return whole_ns > ran_ns ? whole_ns - ran_ns : 0;
+}
+
+uint64_t gw_sched_forecast_left_ns(const struct gw_spec *spec, uint64_t ran_ns, bool *known)
+{
+    const uint64_t limit_ns = spec->message.time_limit_ns;
+    const uint64_t most_ns = limit_ns ? rest_of(limit_ns, ran_ns) : UINT64_MAX;
+    const uint64_t left_ns =
+        spec->mean_ns > ran_ns ? spec->mean_ns - ran_ns : ran_ns - spec->mean_ns;
+    *known = limit_ns || spec->samples;
+    return spec->samples && left_ns < most_ns ? left_ns : most_ns;
+}
+
+static uint64_t grace_of(const struct gw_spec *spec)
+{
+    return spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
+}
+
+static void see_end(const struct gw_sched *sched, const struct gw_attempt *attempt, bool expected,
+                    struct gw_release *release)
 {
     const struct gw_spec *spec =
         &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
@@ -51,10 +61,16 @@ static void see_end(const struct gw_sched *sched, const struct gw_attempt *attem
     bool known = ending || spec->message.time_limit_ns;
     if (ending)
         left_ns = 0;
+    else if (expected)
+        left_ns = gw_sched_forecast_left_ns(spec, ran_ns, &known);
     else if (known)
-        left_ns = spec->message.time_limit_ns > ran_ns ? spec->message.time_limit_ns - ran_ns : 0;
+        left_ns = rest_of(spec->message.time_limit_ns, ran_ns);
     else
         left_ns = spec->mean_ns > ran_ns ? spec->mean_ns - ran_ns : ran_ns;
+    if (expected && attempt->preempted && (!known || left_ns > grace_of(spec))) {
+        left_ns = grace_of(spec);
+        known = true;
+    }
     if (!known)
         release->known = false;
     left_ns = left_ns < NOBODY_KNOWS_NS ? left_ns : NOBODY_KNOWS_NS;
@@ -62,62 +78,61 @@ static void see_end(const struct gw_sched *sched, const struct gw_attempt *attem
         release->at_ns = sched->now_ns + left_ns;
 }
 
-static void add_release(struct room *room, const struct gw_attempt *attempt, struct release release)
+static void add_release(const struct gw_attempt *attempt, struct gw_release release,
+                        struct gw_releases *releases)
 {
     const struct gw_resource_class *shape = release.lane->shape;
-    uint32_t each = shape->alone ? room->worker->slots : shape->slots;
+    uint32_t each = shape->alone ? release.lane->worker->slots : shape->slots;
     release.slots = attempt->blocked ? 0 : each * release.debits;
     release.memory_bytes = shape->memory_bytes * release.debits;
-    GW_MUST(gw_array_push(&room->releases, release));
+    GW_MUST(gw_array_push(releases, release));
 }
 
 /* Adds what the short attempts of a queue hold. It is freed when the last of them has ended. */
-static void add_shorts(const struct gw_sched *sched, struct room *room,
-                       const struct gw_worker_queue *lane)
+static void add_shorts(const struct gw_sched *sched, const struct gw_worker_queue *lane,
+                       bool expected, struct gw_releases *releases)
 {
-    struct release release = {.lane = lane, .debits = lane->debits - lane->longs, .known = true};
+    struct gw_release release = {.lane = lane, .debits = lane->debits - lane->longs, .known = true};
     const struct gw_attempt *last = NULL;
-    for (uint32_t slot = room->worker->first; slot != GW_NO_INDEX;
+    for (uint32_t slot = lane->worker->first; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane || attempt->is_long)
             continue;
         last = attempt;
         release.attempt = slot;
-        see_end(sched, attempt, &release);
+        see_end(sched, attempt, expected, &release);
     }
     if (last)
-        add_release(room, last, release);
+        add_release(last, release, releases);
 }
 
-static int by_time(const void *a, const void *b)
+void gw_sched_forecast_releases(const struct gw_sched *sched, const struct gw_worker *worker,
+                                bool expected, struct gw_releases *releases)
 {
-    const struct release *x = a, *y = b;
-    if (x->known != y->known)
-        return x->known ? -1 : 1;
-    if (x->at_ns != y->at_ns)
-        return x->at_ns < y->at_ns ? -1 : 1;
-    return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
-}
-
-static void find_releases(const struct gw_sched *sched, struct room *room)
-{
-    const struct gw_worker *worker = room->worker;
     for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->is_long || attempt->job->actor || attempt->lane->shape->calls)
             continue;
-        struct release release = {
+        struct gw_release release = {
             .lane = attempt->lane, .attempt = slot, .debits = 1, .known = true};
-        see_end(sched, attempt, &release);
-        add_release(room, attempt, release);
+        see_end(sched, attempt, expected, &release);
+        add_release(attempt, release, releases);
     }
     for (uint32_t i = 0; i < worker->queue_count; i++)
         if (worker->queues[i] && worker->queues[i]->debits > worker->queues[i]->longs)
-            add_shorts(sched, room, worker->queues[i]);
-    if (room->releases.count > 1)
-        qsort(room->releases.items, room->releases.count, sizeof *room->releases.items, by_time);
+            add_shorts(sched, worker->queues[i], expected, releases);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct gw_release *x = a, *y = b;
+    if (x->known != y->known)
+        return x->known ? -1 : 1;
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
 }
 
 /* -- How many ranks fit -------------------------------------------------------------------- */
@@ -134,7 +149,7 @@ static void take_stock(struct room *room, const struct gw_worker *worker)
 }
 
 static void give_back(const struct gw_sched *sched, struct room *room,
-                      const struct release *release)
+                      const struct gw_release *release)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[release->attempt];
     room->slots += release->slots;
@@ -183,7 +198,7 @@ static uint64_t stock_ranks(const struct room *room)
         int64_t have =
             gw_sched_need_stock_left(room->worker, wanted->name) - stock_held(room, wanted->name);
         for (size_t i = 0; i < room->given; i++) {
-            const struct release *release = &room->releases.items[i];
+            const struct gw_release *release = &room->releases.items[i];
             have += (int64_t)gw_sched_need_amount(release->lane->shape->need, wanted->name) *
                     release->debits;
         }
@@ -231,9 +246,11 @@ uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worke
     for (uint32_t ranks = ranks_in(&room, most); found < ranks; found++)
         openings[found] = opening;
     if (found < most)
-        find_releases(sched, &room);
+        gw_sched_forecast_releases(sched, worker, false, &room.releases);
+    if (room.releases.count > 1)
+        qsort(room.releases.items, room.releases.count, sizeof *room.releases.items, by_time);
     while (found < most && room.given < room.releases.count) {
-        const struct release *release = &room.releases.items[room.given];
+        const struct gw_release *release = &room.releases.items[room.given];
         give_back(sched, &room, release);
         opening.known = opening.known && release->known;
         opening.attempt = sched->attempts.items[release->attempt].id;
@@ -251,8 +268,8 @@ uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worke
 static void give_back_one(struct room *room, uint32_t slot)
 {
     const struct gw_attempt *attempt = &room->sched->attempts.items[slot];
-    add_release(room, attempt,
-                (struct release){.lane = attempt->lane, .attempt = slot, .debits = 1});
+    add_release(attempt, (struct gw_release){.lane = attempt->lane, .attempt = slot, .debits = 1},
+                &room->releases);
     give_back(room->sched, room, &room->releases.items[room->given]);
 }
 

@@ -12,25 +12,26 @@
 /* A child of an account: another account or a user. */
 struct member {
     const struct gw_account *account; /* NULL: a user */
-    struct gw_payer *payer;           /* NULL: an account */
+    const struct gw_payer *payer;     /* NULL: an account */
     double for_share;                 /* expected usage divided by shares */
 };
 
 struct ranking {
-    const struct gw_sched *sched;
-    double *expected; /* usage, by the index of the account */
-    uint32_t next;    /* rank of the next user */
-    bool changed;
+    const struct gw_accounts *accounts;
+    const double *payers; /* expected usage, by the number of the payer */
+    double *expected;     /* usage, by the index of the account */
+    uint32_t *ranks;      /* by the number of the payer */
+    uint32_t next;        /* rank of the next user */
 };
 
 static double expected_of(struct ranking *ranking, const struct gw_account *account)
 {
     double sum = 0;
     for (size_t i = 0; i < account->payers.count; i++)
-        sum += gw_account_expected(ranking->sched, account->payers.items[i]);
+        sum += ranking->payers[account->payers.items[i]->number];
     for (size_t i = 0; i < account->children.count; i++)
         sum += expected_of(ranking, account->children.items[i]);
-    ranking->expected[account - ranking->sched->accounts->items] = sum;
+    ranking->expected[account - ranking->accounts->items] = sum;
     return sum;
 }
 
@@ -43,11 +44,11 @@ static int by_share(const void *a, const void *b)
 static void add_members(const struct ranking *ranking, const struct gw_account *account,
                         struct member *members, size_t *count)
 {
-    const struct gw_account *items = ranking->sched->accounts->items;
+    const struct gw_account *items = ranking->accounts->items;
     for (size_t i = 0; i < account->payers.count; i++)
-        members[(*count)++] = (struct member){
-            .payer = account->payers.items[i],
-            .for_share = gw_account_expected(ranking->sched, account->payers.items[i])};
+        members[(*count)++] =
+            (struct member){.payer = account->payers.items[i],
+                            .for_share = ranking->payers[account->payers.items[i]->number]};
     for (size_t i = 0; i < account->children.count; i++) {
         const struct gw_account *child = account->children.items[i];
         members[(*count)++] = (struct member){.account = child,
@@ -69,8 +70,7 @@ static void rank(struct ranking *ranking, struct member *members, size_t count)
             below += account ? account->payers.count + account->children.count : 0;
             if (account)
                 continue;
-            ranking->changed |= members[end].payer->rank != ranking->next;
-            gw_account_rank(members[end].payer, ranking->next);
+            ranking->ranks[members[end].payer->number] = ranking->next;
             users++;
         }
         ranking->next += users > 0;
@@ -87,11 +87,10 @@ static void rank(struct ranking *ranking, struct member *members, size_t count)
     }
 }
 
-/* Returns true if the order of the users has changed. */
-static bool rank_all(struct gw_sched *sched)
+void gw_sched_policy_rank(const struct gw_accounts *accounts, const double *expected,
+                          uint32_t *ranks)
 {
-    const struct gw_accounts *accounts = sched->accounts;
-    struct ranking ranking = {.sched = sched};
+    struct ranking ranking = {.accounts = accounts, .payers = expected, .ranks = ranks};
     ranking.expected = calloc(accounts->policy.account_count + 1, sizeof *ranking.expected);
     GW_MUST_PTR(ranking.expected);
     const struct gw_account *root = gw_account_root(accounts);
@@ -99,8 +98,29 @@ static bool rank_all(struct gw_sched *sched)
     struct member top = {.account = root};
     rank(&ranking, &top, 1);
     free(ranking.expected);
+}
+
+/* Returns true if the order of the users has changed. */
+static bool rank_all(struct gw_sched *sched)
+{
+    const struct gw_accounts *accounts = sched->accounts;
+    const size_t count = accounts->payers.count;
+    double *expected = calloc(count + 1, sizeof *expected);
+    uint32_t *ranks = malloc((count + 1) * sizeof *ranks);
+    bool changed = false;
+    GW_MUST_PTR(expected);
+    GW_MUST_PTR(ranks);
+    for (size_t i = 0; i < count; i++)
+        expected[i] = gw_account_expected(accounts, accounts->payers.items[i], sched->now_ns);
+    gw_sched_policy_rank(accounts, expected, ranks);
+    for (size_t i = 0; i < count; i++) {
+        changed |= accounts->payers.items[i]->rank != ranks[i];
+        gw_account_rank(accounts->payers.items[i], ranks[i]);
+    }
+    free(expected);
+    free(ranks);
     gw_account_ranked(sched);
-    return ranking.changed;
+    return changed;
 }
 
 /* Returns true if the quota of a queue has changed. */

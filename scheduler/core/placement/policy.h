@@ -13,13 +13,18 @@
 #ifndef GW_SCHEDULER_CORE_PLACEMENT_POLICY_H
 #define GW_SCHEDULER_CORE_PLACEMENT_POLICY_H
 
-#include "scheduler/core/model/state.h"
+#include "scheduler/core/model/account.h"
 
 /* gw_sched_policy_review brings ranks and quotas up to date: ranks if they are older than
  * GW_POLICY_RANK_NS, a user is new, or attempts have begun or ended (if these are many, and at most
  * GW_POLICY_RANKINGS_MAX times in GW_POLICY_RANK_NS), quotas if resources were taken or given back.
  * It does nothing without a policy. Every placement of a task begins with this call. */
 void gw_sched_policy_review(struct gw_sched *sched);
+
+/* gw_sched_policy_rank ranks all payers by their expected usage. Both arrays are by the number of
+ * the payer. */
+void gw_sched_policy_rank(const struct gw_accounts *accounts, const double *expected,
+                          uint32_t *ranks);
 
 /* gw_sched_policy_deadline_ns returns the present time if a new policy awaits its first placement,
  * else UINT64_MAX. */

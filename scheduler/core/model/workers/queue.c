@@ -25,23 +25,43 @@ uint32_t gw_sched_queue_class_gpus(const struct gw_resource_class *shape)
 
 /* -- The heap --------------------------------------------------------------------------------- */
 
-static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
+static inline bool less(const struct gw_queue *a, struct gw_queue_key of_a,
+                        const struct gw_queue *b, struct gw_queue_key of_b)
 {
     if (a->job->payer && b->job->payer) { /* calls of actors have none, and are in no heap */
-        if (gw_sched_queue_quota(a) != gw_sched_queue_quota(b))
-            return gw_sched_queue_quota(a) < gw_sched_queue_quota(b);
-        if (a->priority != b->priority)
-            return a->priority > b->priority;
-        if (a->job->payer->rank != b->job->payer->rank)
-            return a->job->payer->rank < b->job->payer->rank;
-    } else if (gw_sched_ageing_level(a) != gw_sched_ageing_level(b)) {
-        return gw_sched_ageing_level(a) > gw_sched_ageing_level(b);
+        if (of_a.quota != of_b.quota)
+            return of_a.quota < of_b.quota;
+        if (of_a.level != of_b.level)
+            return of_a.level > of_b.level;
+        if (of_a.rank != of_b.rank)
+            return of_a.rank < of_b.rank;
+    } else if (of_a.level != of_b.level) {
+        return of_a.level > of_b.level;
     }
     if (a->job->age != b->job->age)
         return a->job->age < b->job->age;
     if (a->job->depth != b->job->depth)
         return a->job->depth > b->job->depth;
     return a->job->id < b->job->id;
+}
+
+static inline struct gw_queue_key key(const struct gw_queue *queue)
+{
+    const struct gw_payer *payer = queue->job->payer;
+    if (!payer)
+        return (struct gw_queue_key){.level = gw_sched_ageing_level(queue)};
+    return (struct gw_queue_key){queue->priority, gw_sched_queue_quota(queue), payer->rank};
+}
+
+static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
+{
+    return less(a, key(a), b, key(b));
+}
+
+bool gw_sched_queue_less(const struct gw_queue *a, struct gw_queue_key of_a,
+                         const struct gw_queue *b, struct gw_queue_key of_b)
+{
+    return less(a, of_a, b, of_b);
 }
 
 static void heap_set(struct gw_queue **items, size_t at, struct gw_queue *queue)

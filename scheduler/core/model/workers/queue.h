@@ -55,6 +55,18 @@ struct gw_queue *gw_sched_queue_top(struct gw_resource_class *shape);
 /* gw_sched_queue_before returns true if the first row of a comes before the first row of b. */
 bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b);
 
+/* What the order depends on besides the job. With a payer: how the queue stands to its quotas, its
+ * own priority, and the rank of the payer. Without: gw_sched_ageing_level. */
+struct gw_queue_key {
+    int64_t level;
+    enum gw_quota quota;
+    uint32_t rank;
+};
+
+/* gw_sched_queue_less returns true if queue a comes before queue b if they stand so. */
+bool gw_sched_queue_less(const struct gw_queue *a, struct gw_queue_key of_a,
+                         const struct gw_queue *b, struct gw_queue_key of_b);
+
 /* gw_sched_queue_over_quota returns true if the first task of a queue must wait for other tasks of
  * its account or queue. */
 static inline bool gw_sched_queue_over_quota(const struct gw_queue *queue)
