@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """A gang waits while tasks run: free slots are reserved for it, and waiting jobs are explained."""
+import time
+
 import e2e
 
 
@@ -27,6 +29,9 @@ class Reservation(e2e.Case):
         self.gangway("wait", quick)  # it ends before the gang can start
         self.assertRegex(self.gangway("explain", gang).stdout,
                          rf"starts in about \d+m(\d\ds)? at the latest, when job {first} reaches")
+        told = self.gangway_json("explain", gang)
+        self.assertEqual(told["expected_start"], "about")
+        self.assertLess(abs(told["expected_start_ns"] - time.time_ns() - 600e9), 120e9)
         self.release(fifos[0])
         self.gangway("wait", gang)
         self.gangway("wait", later)

@@ -169,7 +169,10 @@ class Explained(e2e.Case):
         self.assertEqual(self.gangway("explain", "2").stdout,
                          "second (task 0 of job 2): it needs 1 free slot\n"
                          "  0 of 1 slots are free\n"
-                         "  job 1 (hold; on) has 1 task at workers\n")
+                         "  job 1 (hold; on) has 1 task at workers\n"
+                         "  no estimate of when it starts: job 1 has no time limit "
+                         "(--time-limit)\n")
+        self.assertEqual(self.gangway_json("explain", "2")["expected_start"], "unknown")
         code = lambda job: self.gangway_json("explain", job)["code"]
         self.assertEqual([code("1"), code("2"), code("3")],
                          ["running", "resources", "other_jobs"])

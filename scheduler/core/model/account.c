@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define WRITE_NS (60 * GW_NS_PER_S)
-#define MIB_PER_GIB 1024.0
 #define HORIZON (1.0 / 7) /* of a half-life */
 
 /* Durable usage of a payer. */
@@ -366,33 +365,10 @@ void gw_account_leave(struct gw_job *job)
 
 /* -- Attempts --------------------------------------------------------------------------------- */
 
-uint64_t gw_account_gpu_thousandths(const struct gw_attempt *attempt)
-{
-    return attempt->gpu_fraction ? attempt->gpu_fraction : (uint64_t)attempt->gpus * 1000;
-}
-
-double gw_account_weight_of(const struct gw_accounts *accounts, const struct gw_account_use *use,
-                            uint64_t memory_bytes)
-{
-    return accounts->gpu_weight * (double)use->gpu_thousandths / 1000 +
-           accounts->slot_weight * (double)use->slots +
-           accounts->memory_gib_weight * (double)(memory_bytes >> 20) / MIB_PER_GIB;
-}
-
-double gw_account_weight(const struct gw_accounts *accounts, const struct gw_attempt *attempt)
-{
-    const struct gw_resource_class *shape = attempt->lane->shape;
-    return gw_account_weight_of(
-        accounts,
-        &(struct gw_account_use){.slots = shape->slots,
-                                 .gpu_thousandths = gw_account_gpu_thousandths(attempt)},
-        shape->memory_bytes);
-}
-
 static void hold(const struct gw_attempt *attempt, struct gw_account_holder *holder)
 {
     holder->use.slots += attempt->lane->shape->slots;
-    holder->use.gpu_thousandths += gw_account_gpu_thousandths(attempt);
+    holder->use.gpu_thousandths += gw_sched_attempt_gpu_thousandths(attempt);
     holder->use.running_jobs += attempt->job->billed == 0;
 }
 
@@ -408,10 +384,9 @@ void gw_account_note_claim(struct gw_account_holder *holder, uint32_t number)
 static void leave(const struct gw_attempt *attempt, struct gw_account_holder *holder, bool leaves)
 {
     struct gw_account_use *leaving = &holder->claims[attempt->preempted].leaving;
-    const uint64_t slots = attempt->lane->shape->slots, gpus = gw_account_gpu_thousandths(attempt);
-    leaving->slots = leaves ? leaving->slots + slots : leaving->slots - slots;
-    leaving->gpu_thousandths =
-        leaves ? leaving->gpu_thousandths + gpus : leaving->gpu_thousandths - gpus;
+    const uint64_t sign = leaves ? 1 : UINT64_MAX; /* -1 */
+    leaving->slots += sign * attempt->lane->shape->slots;
+    leaving->gpu_thousandths += sign * gw_sched_attempt_gpu_thousandths(attempt);
     gw_account_note_claim(holder, attempt->preempted);
 }
 
@@ -488,7 +463,7 @@ void gw_account_ended(struct gw_sched *sched, struct gw_attempt *attempt, uint64
     GW_EACH_ACCOUNT_HOLDER(job, holder)
     {
         holder->use.slots -= attempt->lane->shape->slots;
-        holder->use.gpu_thousandths -= gw_account_gpu_thousandths(attempt);
+        holder->use.gpu_thousandths -= gw_sched_attempt_gpu_thousandths(attempt);
         holder->use.running_jobs -= job->billed == 0;
         if (attempt->preempted)
             leave(attempt, holder, false);

@@ -207,12 +207,10 @@ bool gw_account_quota_borrows(const struct gw_account_part *part, const struct g
                               struct gw_account_parts ended);
 
 /* gw_account_weight returns what a second of an attempt costs, gw_account_weight_of what a second
- * of these resources costs. gw_account_gpu_thousandths returns the thousandths of GPUs that an
- * attempt has. */
+ * of these resources costs. */
 double gw_account_weight(const struct gw_accounts *accounts, const struct gw_attempt *attempt);
 double gw_account_weight_of(const struct gw_accounts *accounts, const struct gw_account_use *use,
                             uint64_t memory_bytes);
-uint64_t gw_account_gpu_thousandths(const struct gw_attempt *attempt);
 
 /* gw_account_rank, gw_account_ranked and gw_account_quotas_reviewed record the result of a new
  * order: the rank of a payer; that all have their ranks; that all ready queues have their quota. */

@@ -24,9 +24,10 @@ static void check_holder(const struct gw_sched *sched, const struct gw_account_h
         GW_EACH_ACCOUNT_HOLDER(attempt->job, of)
         if (of == holder) {
             use.slots += attempt->lane->shape->slots;
-            use.gpu_thousandths += gw_account_gpu_thousandths(attempt);
+            use.gpu_thousandths += gw_sched_attempt_gpu_thousandths(attempt);
             leaving[attempt->preempted].slots += attempt->lane->shape->slots;
-            leaving[attempt->preempted].gpu_thousandths += gw_account_gpu_thousandths(attempt);
+            leaving[attempt->preempted].gpu_thousandths +=
+                gw_sched_attempt_gpu_thousandths(attempt);
         }
     }
     assert(memcmp(&use, &holder->use, sizeof use) == 0);

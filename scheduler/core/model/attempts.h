@@ -122,4 +122,10 @@ struct gw_quarantine {
     bool over; /* it may take ranks again */
 };
 
+/* gw_sched_attempt_gpu_thousandths returns the thousandths of GPUs that an attempt has. */
+static inline uint64_t gw_sched_attempt_gpu_thousandths(const struct gw_attempt *attempt)
+{
+    return attempt->gpu_fraction ? attempt->gpu_fraction : (uint64_t)attempt->gpus * 1000;
+}
+
 #endif

@@ -57,6 +57,7 @@
 #include "scheduler/core/model/workers/quarantine.h"
 #include "scheduler/core/model/workers/queue.h"
 #include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/workers/worker_copy.h"
 #include "scheduler/core/model/workers/worker_drain.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 

@@ -55,7 +55,7 @@ static void add(const struct gw_sched *sched, const struct gw_attempt *attempt,
                 struct gw_victim *victim, double *weight)
 {
     victim->part.use.slots += attempt->lane->shape->slots;
-    victim->part.use.gpu_thousandths += gw_account_gpu_thousandths(attempt);
+    victim->part.use.gpu_thousandths += gw_sched_attempt_gpu_thousandths(attempt);
     *weight += gw_account_weight(sched->accounts, attempt);
 }
 

@@ -173,27 +173,6 @@ static uint32_t queues_before(const struct gw_sched *sched, const struct gw_queu
     return before;
 }
 
-/* Says by when the first task in the order starts, if time limits tell. A gang has a reservation.
- */
-static void say_start(const struct gw_sched *sched, const struct gw_queue *queue,
-                      struct gw_text *text)
-{
-    struct gw_opening opening, first = {.known = false};
-    char left[GW_TEXT_DURATION_ROOM];
-    for (size_t i = 0; i < sched->workers.count && queue->shape->ranks == 0; i++) {
-        struct gw_worker *worker = sched->workers.items[i];
-        if (worker && worker->state == GW_WORKER_READY &&
-            gw_sched_forecast(sched, worker, queue->shape, 1, &opening) == 1 && opening.known &&
-            (!first.known || opening.at_ns < first.at_ns))
-            first = opening;
-    }
-    if (first.known && first.at_ns > sched->now_ns)
-        gw_text_say(text,
-                    "; it is expected to start within %s, because of the time limits of "
-                    "running tasks",
-                    gw_text_duration(first.at_ns - sched->now_ns, left));
-}
-
 void gw_account_rows_explain(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                              struct gw_text *text)
 {
@@ -211,8 +190,6 @@ void gw_account_rows_explain(const struct gw_sched *sched, const struct gw_job *
     const uint32_t before = queues_before(sched, queue);
     gw_text_say(text, "; it is number %u in line (`gangway account list` shows the order of users)",
                 before + 1);
-    if (before == 0)
-        say_start(sched, queue, text);
 }
 
 bool gw_account_rows_explain_quota(const struct gw_sched *sched, const struct gw_job *job,

@@ -5,6 +5,7 @@
 #include "scheduler/core/model/state.h"
 
 #include "graph/base/text.h"
+#include "graph/value/value.h"
 
 /* gw_sched_explain writes why a task is in its present state. It returns the reason as a word for
  * programs, such as "running" or "resources". The words do not change between versions. */
@@ -28,6 +29,11 @@ const char *gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_
                                         uint32_t row, struct gw_text *text);
 const char *gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                  struct gw_text *text);
+
+/* gw_sched_start_tell appends when a task is expected to start, if it waits for a reason (code)
+ * that time alone may remove, and puts the same into the dict `parts`. */
+void gw_sched_start_tell(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                         const char *code, struct gw_text *text, struct gw_value *parts);
 
 /* Phrases that are used for several states: how long ago something happened, who paused a job and
  * how to resume it, a preferred worker or host that does not exist now, and why a gang runs with

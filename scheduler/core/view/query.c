@@ -204,10 +204,10 @@ static int ask_who_has(struct asked *asked, struct gw_error *error)
     return 0;
 }
 
-/* Builds {"code", "reason", "facts"} from an explanation. */
-static struct gw_value *explain_parts(const char *code, char *text)
+/* Puts "code", "reason" and "facts" from an explanation. */
+static void put_parts(struct gw_value *dict, const char *code, char *text)
 {
-    struct gw_value *dict = gw_dict(), *facts = gw_list();
+    struct gw_value *facts = gw_list();
     for (char *part = text, *end; part; part = end ? end + 2 : NULL) {
         end = strstr(part, "; ");
         if (end)
@@ -221,7 +221,6 @@ static struct gw_value *explain_parts(const char *code, char *text)
     }
     gw_dict_put(dict, "code", gw_str(code));
     gw_dict_put(dict, "facts", facts);
-    return dict;
 }
 
 /* Returns true if everybody may know the explanation: it says why a task waits. The explanation of
@@ -238,21 +237,24 @@ static int ask_explain(struct asked *asked, struct gw_error *error)
     const char *code = "no_tasks";
     const struct gw_sched *sched = asked->sched;
     struct gw_job *job = asked->job;
-    if (!gw_sched_access_sees(asked->remote, job) &&
-        !is_public(job, asked->row < 0 ? first_waiting(job) : (uint32_t)asked->row))
+    const uint32_t row = asked->row < 0 ? first_waiting(job) : (uint32_t)asked->row;
+    if (!gw_sched_access_sees(asked->remote, job) && !is_public(job, row))
         return gw_sched_access_job(job, job->id, asked->remote->uid, error);
     if (asked->row < 0 && job->range)
-        code = gw_sched_explain_range(sched, job, first_waiting(job), text, sizeof text);
+        code = gw_sched_explain_range(sched, job, row, text, sizeof text);
     else if (asked->row < 0 && job->tasks.count > 1 && job->unfinished == 0)
         code = gw_sched_explain_job(sched, job, text, sizeof text);
     else if (job->tasks.count)
-        code =
-            gw_sched_explain(sched, job, asked->row < 0 ? first_waiting(job) : (uint32_t)asked->row,
-                             text, sizeof text);
+        code = gw_sched_explain(sched, job, row, text, sizeof text);
+    struct gw_value *parts = gw_dict();
+    struct gw_text end = {text, sizeof text, strlen(text)};
+    gw_sched_start_tell(sched, job, row, code, &end, parts);
     if (flag_of(asked, "parts")) {
-        asked->answer = explain_parts(code, text);
+        put_parts(parts, code, text);
+        asked->answer = parts;
         return 0;
     }
+    gw_value_unref(parts);
     for (char *at = text; (at = strchr(at, GW_EXPLAIN_QUOTED));)
         *at = ';';
     asked->answer = gw_str(text);

@@ -22,6 +22,7 @@ static void say_in(uint64_t ns, struct gw_text *text)
     gw_text_say(text, "%s", gw_text_duration(ns, duration));
 }
 
+/* If the start of the gang itself is not known, start_tell.c says more. */
 static void say_start(const struct gw_sched *sched, uint32_t number, const char *who,
                       struct gw_text *text)
 {
@@ -30,6 +31,8 @@ static void say_start(const struct gw_sched *sched, uint32_t number, const char 
     uint32_t slot = attempt ? gw_sched_attempt_find(sched, attempt) : GW_NO_INDEX;
     if (slot != GW_NO_INDEX)
         job = sched->attempts.items[slot].job->id;
+    if (start_ns == UINT64_MAX && *who == 'i')
+        return;
     if (start_ns == UINT64_MAX) {
         gw_text_say(text, "; no estimate of when %s starts: ", who);
         if (job)

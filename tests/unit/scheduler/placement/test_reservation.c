@@ -333,7 +333,7 @@ static void explain_tells_each_waiting_job_its_reason(void **state)
         w, 3,
         (const char *[]){"a gang of 2 needs 2 free slots", "it is the first waiting gang", "2 at a",
                          "they are free for 0 of 2 ranks now",
-                         "no estimate of when it starts: job 2 has no time limit (--time-limit)",
+                         "it starts in 12m at the earliest: job 2 has no time limit (--time-limit)",
                          NULL});
     explained_in_order(
         w, 4, (const char *[]){"1 gang is before it in the queue", "reserved for job 3", NULL});
