@@ -79,6 +79,16 @@ static void reserve_at(struct rehearsal *r, uint64_t at_ns, uint32_t at)
     r->reserved.start_ns = at_ns;
 }
 
+/* Returns how many ranks of a class have room at a worker besides these reservations. */
+static uint64_t ranks_beside(const struct rehearsal *r, const struct gw_worker *copy,
+                             const struct gw_resource_class *shape, uint32_t restricts)
+{
+    const uint64_t ranks = gw_sched_gang_size_ranks_at(r->course.sched, copy, shape, false);
+    const uint64_t left =
+        ranks ? gw_sched_reservation_guard_beside(r->reservations, copy, shape, restricts) : 0;
+    return left < ranks ? left : ranks;
+}
+
 /* Reserves what a worker has room for, beyond what is reserved there. */
 static bool reserve_room(struct gw_expected_course *course, uint64_t at_ns, uint32_t at, void *arg)
 {
@@ -88,7 +98,7 @@ static bool reserve_room(struct gw_expected_course *course, uint64_t at_ns, uint
     const uint32_t each = ranks_of_opening(shape), wanted = shape->ranks / each;
     const uint64_t ranks = gw_sched_gang_size_ranks_at(course->sched, copy, shape, false);
     while (r->reserved.openings.count < wanted && reserved_of(copy) + each <= ranks &&
-           !(shape->per_node && reserved_of(copy)))
+           !(shape->per_node && reserved_of(copy)) && !(copy->reserved & r->held))
         reserve_at(r, at_ns, at);
     return r->reserved.openings.count == wanted;
 }
@@ -159,7 +169,7 @@ static void move_reserved(struct rehearsal *r)
     for (size_t i = 0; i < r->course.touched.count; i++) {
         const uint32_t at = r->course.touched.items[i];
         struct gw_worker *copy = &r->course.copies[at];
-        const uint64_t ranks = gw_sched_gang_size_ranks_at(r->course.sched, copy, shape, false);
+        const uint64_t ranks = ranks_beside(r, copy, shape, r->held);
         while (ranks > reserved_of(copy) && reserved->openings.count) {
             const struct opening last = reserved->openings.items[reserved->openings.count - 1];
             struct gw_worker *from = &r->course.copies[last.copy];
@@ -349,12 +359,7 @@ static uint32_t find_packs(struct rehearsal *r, const struct gw_queue *queue, ui
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->course.count; i++) {
         struct gw_worker *copy = &r->course.copies[i];
-        uint64_t ranks = gw_sched_gang_size_ranks_at(r->course.sched, copy, shape, false);
-        if (ranks) {
-            const uint64_t left =
-                gw_sched_reservation_guard_beside(r->reservations, copy, shape, restricts);
-            ranks = left < ranks ? left : ranks;
-        }
+        const uint64_t ranks = ranks_beside(r, copy, shape, restricts);
         if (ranks)
             packs[count++] = (struct gw_pack){
                 .worker = copy, .ranks = ranks > UINT32_MAX ? UINT32_MAX : (uint32_t)ranks};
@@ -396,8 +401,6 @@ static void block(struct rehearsal *r, struct gw_expected_group *group)
     struct reserved *reserved = &r->reserved;
     const struct gw_queue *queue = group->head;
     r->course.order.blocked[queue->shape->id] = true;
-    if (r->held)
-        return;
     if (queue == reserved->queue) {
         move_reserved(r);
         return;
@@ -499,7 +502,7 @@ struct gw_expected_start gw_sched_expected_start(const struct gw_sched *sched,
                                                  const struct gw_job *job, uint32_t row)
 {
     struct asked asked;
-    if (!find(job, row, &asked))
+    if (sched->shutting_down || !find(job, row, &asked))
         return (struct gw_expected_start){.kind = GW_EXPECTED_UNKNOWN};
     struct gw_expected_start start = run(sched, asked, false);
     if (start.kind == GW_EXPECTED_UNKNOWN && start.job) {
