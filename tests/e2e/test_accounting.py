@@ -165,7 +165,8 @@ class Accounting(e2e.Case):
         for restarted in False, True:  # the next scheduler stores the jobs of its history again
             if restarted:
                 scheduler.kill()
-                self.start(*words).wait_output("listening at")
+                told = self.start(*words).wait_output(r"listening at (\S+?),?\s")
+                ann["GANGWAY_ADDRESS"] = told.group(1)  # the old port may be in use
             row, = self.sums("--by", "account,queue", env=ann)
             self.assertEqual((row["account"], row["queue"], row["jobs"]), ("vision", "night", 1))
         self.gangway("down")
