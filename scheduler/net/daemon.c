@@ -466,12 +466,13 @@ static int set_orphaned_files_aside(struct daemon *daemon, struct gw_error *erro
 static int note_address(struct daemon *daemon, const char *instead_of, struct gw_error *error)
 {
     const char *address = gw_server_address(daemon->server);
-    char path[PATH_MAX];
+    char path[PATH_MAX], made[PATH_MAX + 8];
     (void)snprintf(path, sizeof path, "%s/address", daemon->given.dir);
-    FILE *file = fopen(path, "we");
+    (void)snprintf(made, sizeof made, "%s.new", path); /* nobody reads half of the file */
+    FILE *file = fopen(made, "we");
     bool wrote = file && fprintf(file, "%s\n", address) > 0 &&
                  (!instead_of || fprintf(file, "%s\n", instead_of) > 0);
-    if ((file && fclose(file) != 0) || !wrote)
+    if ((file && fclose(file) != 0) || !wrote || rename(made, path) < 0)
         return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
     (void)snprintf(daemon->peers_host, sizeof daemon->peers_host, "%.*s",
                    (int)(strrchr(address, ':') - address), address);
