@@ -46,7 +46,7 @@ struct gw_account_parts {
 /* A preemption as a holder of limits sees it. Its number is that of its reservation. */
 struct gw_account_claim {
     uint64_t job;                  /* whose task starts; 0: none that this holder limits */
-    struct gw_account_use use;     /* what this task will use */
+    struct gw_account_use use;     /* the future use of this task */
     struct gw_account_use leaving; /* of the present use: of attempts that are preempted */
 };
 

@@ -1,4 +1,4 @@
-/* What a second of work costs its account. */
+/* The cost of a second of work for its account. */
 #include "scheduler/core/model/account.h"
 
 #define MIB_PER_GIB 1024.0

@@ -6,7 +6,7 @@
 #include "scheduler/core/model/workers/worker_copy.h"
 #include "scheduler/core/placement/expected_order.h"
 
-/* What ends at one worker. */
+/* Work at one worker that ends. */
 struct gw_expected_end {
     uint32_t copy;    /* index of the worker; GW_NO_INDEX: nothing, only time has passed */
     uint32_t gpus_at; /* index into the numbers of GPUs */

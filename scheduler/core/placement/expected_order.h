@@ -40,7 +40,7 @@ struct gw_expected_order {
     bool behind;        /* an ordinary task comes before the group that is first, and its
                            class is blocked */
     struct gw_map jobs; /* id -> tasks at workers, and attempts that are billed */
-    GW_ARRAY(struct gw_account_part) parts; /* what has ended, less what has begun */
+    GW_ARRAY(struct gw_account_part) parts; /* ended work less begun work */
     uint32_t version, lined_up;   /* of quotas and ranks; that for which `line` is right; 0: none */
     struct gw_payer *payers;      /* copies, by their numbers */
     double *expected;             /* likewise */

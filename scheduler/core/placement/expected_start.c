@@ -57,7 +57,7 @@ static void unreserve(struct rehearsal *r)
     reserved->outdated = false;
 }
 
-/* How many ranks of the gang are reserved at a worker. */
+/* Returns the number of ranks of the gang that are reserved at a worker. */
 static uint32_t reserved_of(const struct gw_worker *copy)
 {
     return copy->reserved_ranks[GW_RESERVATION_OF_GANG];
@@ -265,7 +265,7 @@ static const struct gw_spec *spec_of(const struct gw_queue *queue)
                 .items[queue->ready.count ? job->tasks.spec[gw_bits_first(&queue->ready)] : 0];
 }
 
-/* How many tasks of a class the workers could run at the same time. */
+/* Returns the number of tasks of a class that the workers could run at the same time. */
 static uint64_t capacity(const struct rehearsal *r, const struct gw_queue *queue)
 {
     const struct gw_resource_class *shape = queue->shape;

@@ -5,7 +5,7 @@
 
 #include "scheduler/core/model/state.h"
 
-/* What tasks or ranks of one resource class hold at a worker. */
+/* Resources that tasks or ranks of one resource class hold at a worker. */
 struct gw_worker_holding {
     const struct gw_resource_class *shape;
     uint32_t debits, slots; /* slots: of all debits */

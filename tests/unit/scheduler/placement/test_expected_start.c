@@ -1,4 +1,4 @@
-/* When waiting work is expected to start. A cluster runs on in virtual time until the work starts,
+/* The expected start of waiting work. A cluster runs on in virtual time until the work starts,
  * and the times are compared. */
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/expected_start.h"
