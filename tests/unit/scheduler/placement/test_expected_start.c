@@ -229,7 +229,7 @@ static void most_of_a_mix_starts_when_it_was_expected_to(void **state)
         free_line(line);
     }
     print_message("%d of %d start within a second of the estimate\n", exact, all);
-    assert_true(exact * 10 >= all * 9);
+    assert_true(exact * 20 >= all * 19); /* as the documentation says */
 }
 
 static const char *const ada[] = {"ada"}, *const bob[] = {"bob"}, *const cyd[] = {"cyd"};
@@ -281,7 +281,7 @@ static void fair_share_and_quotas_are_foreseen(void **state)
         free_line(line);
     }
     print_message("%d of %d start within a second of the estimate\n", exact, all);
-    assert_true(exact * 10 >= all * 9);
+    assert_true(exact * 20 >= all * 19); /* as the documentation says */
 }
 
 /* The tasks that have ended tell how long the others take. */
